@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symdiff.transforms.roots import Equations
 
 
-class _Programs:
+class Programs:
     """The programs of the equations of an op, for values of x and of the params."""
 
     def __init__(self, op: Equations) -> None:
@@ -50,14 +50,14 @@ class _Programs:
         return [lengths(y.shape, sizes) for y in self.outputs]
 
 
-def _started(x: Any, params: Sequence[Any]) -> np.ndarray:
-    """A point of the precision of all that is given."""
-    real = [a.dtype for a in (x, *params) if a.dtype.kind == "f"]
+def precision(operands: Sequence[Any]) -> np.dtype:
+    """That of all operands, which LAPACK has."""
+    real = [x.dtype for x in operands if x.dtype.kind == "f"]
     dtype = np.result_type(*real) if real else DOUBLE
-    return np.array(x, np.float32 if dtype.itemsize < 8 else dtype)
+    return np.dtype(np.float32) if dtype.itemsize < 8 else dtype
 
 
-class RootOf(_Programs):
+class RootOf(Programs):
     """The roots of equations, for values of the start and the params."""
 
     def __init__(self, op: Root) -> None:
@@ -66,7 +66,7 @@ class RootOf(_Programs):
 
     def __call__(self, start: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The root, an array of its own."""
-        x = _started(start, params)
+        x = np.array(start, precision([start, *params]))
         if self.solver is not None:
             x = self._looked_for(x, params, sizes)
         shape, shapes = x.shape, self.shapes(sizes)
@@ -129,7 +129,7 @@ class RootOf(_Programs):
         return function
 
 
-class LinearSolutionOf(_Programs):
+class LinearSolutionOf(Programs):
     """The solutions of linear equations, for values of the right side and the params."""
 
     def __init__(self, op: LinearSolution) -> None:
@@ -138,7 +138,7 @@ class LinearSolutionOf(_Programs):
 
     def __call__(self, b: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The solution, an array of its own."""
-        right = _started(b, params)
+        right = np.array(b, precision([b, *params]))
         shape, run = right.shape, self.all
         batch = math.prod(shape[: self.lead])
         rows = right.reshape(batch, math.prod(shape[self.lead :]))
