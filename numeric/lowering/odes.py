@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering import structure
-from numeric.lowering.roots import Programs, precision
+from numeric.lowering.roots import Programs, precision, whole
 from symdiff.errors import ConvergenceError, Unsupported
 from symdiff.graph.axis_lengths import lengths
 from symdiff.transforms.odes import Mesh
@@ -68,7 +68,7 @@ class MeshOf(Programs):
 
         def function(t: float, flat: np.ndarray) -> np.ndarray:
             (found,) = run(flat.reshape(shape)[()], np.float64(t), *params, sizes)
-            return np.broadcast_to(found, shape).ravel()
+            return whole(found, shape).ravel()
 
         options: dict[str, Any] = {"rtol": max(self.rtol, 100 * np.finfo(float).eps)}
         if len(self.outputs) > 1:
@@ -76,7 +76,7 @@ class MeshOf(Programs):
 
             def matrix(t: float, flat: np.ndarray) -> np.ndarray:
                 (found,) = slope(flat.reshape(shape)[()], np.float64(t), *params, sizes)
-                return np.array(np.broadcast_to(found, (start.size,) * 2))
+                return np.array(whole(found, (start.size,) * 2))
 
             options["jac"] = matrix
         nodes = [float(times[0])]

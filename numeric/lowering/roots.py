@@ -57,6 +57,12 @@ def precision(operands: Sequence[Any]) -> np.dtype:
     return np.dtype(np.float32) if dtype.itemsize < 8 else dtype
 
 
+def whole(found: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A result of a program, which may be a number or thin, in its shape."""
+    array = np.asarray(found)
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
 class RootOf(Programs):
     """The roots of equations, for values of the start and the params."""
 
@@ -75,12 +81,8 @@ class RootOf(Programs):
         run = self.all
 
         def evaluate(points: np.ndarray) -> newton.State:
-            # Results may be weak, thin or views of the arguments.
             found = run(points.reshape(shape)[()], *params, sizes)
-            f, slope, *merit = [
-                np.broadcast_to(np.asarray(y, x.dtype), s)
-                for y, s in zip(found, shapes, strict=True)
-            ]
+            f, slope, *merit = [whole(y, s) for y, s in zip(found, shapes, strict=True)]
             residual = f.reshape(batch, n)
             return newton.State(
                 merit[0].reshape(batch) if merit else residual[:, :0],
@@ -123,7 +125,7 @@ class RootOf(Programs):
 
         def function(at: Any) -> Any:
             (found,) = run(np.reshape(np.asarray(at, x.dtype), x.shape)[()], *params, sizes)
-            wide = np.broadcast_to(np.asarray(found), lengths(output.shape, sizes))
+            wide = whole(found, lengths(output.shape, sizes))
             return np.array(wide.reshape(lengths(shape, sizes)))[()]
 
         return function
@@ -145,8 +147,7 @@ class LinearSolutionOf(Programs):
 
         def product(x: np.ndarray) -> np.ndarray:
             (found,) = run(x.reshape(shape)[()], *params, sizes)
-            wide: np.ndarray = np.broadcast_to(np.asarray(found, right.dtype), shape)
-            return wide.reshape(rows.shape)
+            return whole(found, shape).reshape(rows.shape)
 
         most = self.max_steps or 10 * rows.shape[1] + 10
         found = krylov.solved(self.method, product, rows, self.rtol, most, shape)

@@ -10,16 +10,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from symdiff.calculus.derivative import detach
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.functions.indexing import take
-from symdiff.functions.shaping import assembled, concat, expand_dims, reshape, stack
+from symdiff.functions.shaping import (
+    arange,
+    assembled,
+    concat,
+    expand_dims,
+    reshape,
+    squeeze,
+    stack,
+)
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_real, opaque, total
 from symdiff.graph.axes import shape_text
+from symdiff.graph.axis_lengths import names
 from symdiff.graph.contraction import broadcast_to
 from symdiff.graph.expr import Expr, check_names, free_symbols
 from symdiff.graph.leaves import as_expr, named_dummy
 from symdiff.graph.lengths import product
+from symdiff.graph.node import topological
 from symdiff.guesses import written
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched
@@ -27,6 +38,7 @@ from symdiff.transforms.roots import Equations, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, part, replaced, trajectory
 from symdiff.transforms.solutions import root
 from symdiff.transforms.tableaus import TABLEAUS
+from symdiff.transforms.while_loops import free_length, sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +59,7 @@ def odeint(
     rtol: float = 1e-8,
     atol: float = 1e-8,
     method: str = "RK45",
-    max_steps: int = 1000,
+    max_steps: int = 10_000,
     events: None = None,
     dense_output: bool = False,
 ) -> Expr:
@@ -189,19 +201,28 @@ def _on_mesh(
     """The solution by steps along the mesh that was made, the operands of which have the rest."""
     op = made.op
     assert isinstance(op, Mesh)
-    (start, times, *_), n = made.args, op.max_steps
-    mesh = part(made, 1, n + 2)
-    places = opaque(ops.converted_op("int64"), part(made, n + 2, made.shape[0]))
+    start, times, most = made.args[0], made.args[1], op.max_steps
+    numbers = opaque(ops.converted_op("int64"), made)
+    count = squeeze(part(numbers, 0, 1), 0)
+    values = {
+        named_dummy("start", start.shape): start,
+        named_dummy("times", times.shape): times,
+        named_dummy("mesh", (most + 1,)): part(made, 1, most + 2),
+        named_dummy("places", times.shape, int): part(numbers, most + 2, made.shape[0]),
+    }
+    start, times, mesh, places = values
+    n = free_length(names(topological([step, *values])))
     # The first node is the first time, which has derivatives; the others are data.
-    nodes = concat([part(times, 0, 1), part(mesh, 1, n + 1)])
+    nodes = concat([part(times, 0, 1), take(detach(mesh), arange(1, n + 1))])
     begins, ends = part(nodes, 0, n), part(nodes, 1, n + 1)
-    path = trajectory(step, y, start, {time: begins, h: ends - begins}, params, n)
+    along = {time: begins, h: ends - begins}
+    path = trajectory(step, y, start, along, {p: p for p in params}, n)
     last = take(nodes, places, axis=0)
     rows = {y: take(path, places, axis=0), time: last, h: times - last}
     stand_ins = {x: named_dummy(x.name, value.shape) for x, value in rows.items()}
-    found = batched([step], stand_ins, times.shape[0])
-    values = {symbol: rows[x] for x, symbol in stand_ins.items()}
-    return replaced(found, {**values, **params})[0]
+    each = batched([step], stand_ins, times.shape[0])
+    (found,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
+    return sized(found, n, {**values, **params}, count)
 
 
 def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
