@@ -143,7 +143,11 @@ def test_an_op_has_nodes(cls):
 # Rules --------------------------------------------------------------------------------------------
 
 # Ops by whose operands nothing is differentiated: a derivative of 0, or a refused one.
-CONSTANT = {opaque_ops.DetSign: "piecewise constant", ops.Barrier: "no derivative by definition"}
+CONSTANT = {
+    opaque_ops.DetSign: "piecewise constant",
+    ops.Barrier: "no derivative by definition",
+    Mesh: "steps that SciPy chose are data",
+}
 # Ops that refuse some derivative by definition.
 REFUSES = {CustomPullback: "a product stated in NumPy has no derivative of its own"}
 

@@ -1164,7 +1164,7 @@ ROWS = (
         "odeint",
         (((),), ((3,),), ((2, 2),)),
         lambda x: np.stack([x, x + 0.5, x + 2]),
-        lambda x: sd.odeint(lambda y, t: sd.ones(y.shape) * t, x, [0.0, 1.0, 2.0]),
+        lambda x: sd.odeint(lambda y, t: sd.ones(y.shape) * t, x, [0.0, 1.0, 2.0], max_steps=50),
         single=False,  # the times are data, of doubles
     ),
     row(

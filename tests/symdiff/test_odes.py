@@ -284,7 +284,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("said", BAD)
-def test_errors_name_what_was_met_and_what_was_expected(said):
+def test_errors_of_right_sides_and_times(said):
     with pytest.raises((ShapeError, TypeError, ValueError, Unsupported), match=said):
         BAD[said]()
 
