@@ -100,6 +100,7 @@ docs: $(STAMP) ## the reference site, in out/docs/index.html; MathJax and Mermai
 bench: $(STAMP) ## time the library beside hand-written NumPy and its peers; writes out/bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python -m benchmarks
+	env OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.shards
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) build dist out htmlcov .coverage .coverage.* .hypothesis

@@ -144,6 +144,8 @@ def jax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         min=jnp.min,
         logsumexp=logsumexp,
         softplus=jax.nn.softplus,
+        sigmoid=jax.nn.sigmoid,
+        scan=jax.lax.scan,
         constant=jnp.asarray,
     )
     formula, places = _formula(w, "jax"), w.places(given)
@@ -194,6 +196,8 @@ def torch(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         min=torch.amin,
         logsumexp=logsumexp,
         softplus=torch.nn.functional.softplus,
+        sigmoid=torch.sigmoid,
+        scan=_looped,
         constant=torch.as_tensor,
     )
     formula, places = _formula(w, "torch"), w.places(given)
@@ -236,6 +240,13 @@ def torch(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     yield from (None, None, lambda: task(*xs))
 
 
+def _looped(f: Callable[..., Any], carry: Any, xs: Any) -> tuple[Any, None]:
+    """``scan`` of those who have none, for the last carry."""
+    for x in xs:
+        carry, _ = f(carry, x)
+    return carry, None
+
+
 def _torch_dtype(torch: Any, value: Any) -> Any:
     return getattr(torch, str(np.asarray(value).dtype))
 
@@ -251,6 +262,8 @@ def autograd(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         min=anp.min,
         logsumexp=logsumexp,
         softplus=lambda z: anp.logaddexp(0, z),
+        sigmoid=lambda z: 0.5 * (anp.tanh(0.5 * z) + 1),
+        scan=_looped,
         constant=np.asarray,
     )
     formula, places, args = _formula(w, "autograd"), w.places(given), list(given.values())
@@ -340,14 +353,31 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     shapes = [() if w.points else np.shape(value) for value in args]
     kind = casadi.MX if any(len(shape) == 1 for shape in shapes) else casadi.SX
     xs = [kind.sym(name + word, *s) for name, s in zip(given, shapes, strict=True)]
+    everything = casadi.vertcat(*map(casadi.vec, xs))
+    one = kind is casadi.MX and len(xs) > 1  # which is differentiated by symbols alone
+    if one:
+        everything = casadi.MX.sym("xs" + word, everything.size1())
+        ends = np.cumsum([0, *(x.numel() for x in xs)]).tolist()
+        split = casadi.vertsplit(everything, ends)
+        xs = [casadi.reshape(part, x.shape) for part, x in zip(split, xs, strict=True)]
+
+    def accumulated(f: Callable[..., Any], carry: Any, xs: Any, captured: Any) -> Any:
+        """The last carry of f(carry, x, captured), in SX, by ``mapaccum``."""
+        c, p, x = casadi.SX.sym("c", carry.shape), casadi.SX.sym("p", captured.shape), xs.T
+        row = casadi.SX.sym("x", x.size1())
+        step = casadi.Function("step", [c, row, p], [f(c, row, p)])
+        many = casadi.repmat(captured, 1, x.size2())
+        return step.mapaccum("loop", x.size2())(carry, x, many)[:, -1]
+
     names = SimpleNamespace(
         **{name: getattr(casadi, name) for name in _ELEMENTWISE},
         sum=casadi.sum1,
+        stack=lambda parts: casadi.vertcat(*parts),
         logsumexp=lambda x, axis: casadi.logsumexp(x),
+        accumulated=accumulated,
     )
     f = _formula(w, "casadi")(names, *xs)
     yield f
-    everything = casadi.vertcat(*map(casadi.vec, xs))
     if w.task is Task.GRADIENT:
         gradient = casadi.gradient(f, everything)
         ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)]).tolist()
@@ -360,6 +390,11 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     else:
         raise Unable
     yield parts
+    if one:
+        function = casadi.Function("f", [everything], [f, *parts])
+        vector = np.concatenate([np.ravel(value, "F") for value in args])
+        yield lambda: function(vector)
+        return
     if len(xs) > MANY and not w.points:
         function = casadi.Function("f", [everything], [f, parts])
         vector = np.array(args)

@@ -63,8 +63,8 @@ class Timing:
                 getattr(self, name).append(seconds)
 
     def sums(self, what: str) -> list[float]:
-        """By round, of several stages, as "build + differentiate"; empty where one is missing."""
-        rows = [getattr(self, name) for name in what.split(" + ")]
+        """By round, of several stages, as "build + differentiate", of those that it has."""
+        rows = [row for name in what.split(" + ") if (row := getattr(self, name))]
         return [sum(row) for row in zip(*rows, strict=False)]
 
     def median(self, what: str) -> float | None:

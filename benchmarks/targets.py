@@ -84,6 +84,16 @@ TARGETS = [
     Target("11 polynomial", "jax", 0.3),
     Target("11 determinant by cofactors n=5", "casadi", 1.0),
     Target("11 hand tracking", "jax", 0.2),
+    *(
+        Target(f"13 {name}", peer, must)
+        for name in ("recurrent network", "LSTM")
+        for peer, must in (("torch", 0.5), ("jax", 3.0))
+    ),
+    Target("13 Lotka-Volterra", "jax", 2.5),
+    *(
+        Target(f"13 {name}", "jax", 0.3, what="build + differentiate + lower")
+        for name in ("recurrent network", "LSTM", "Lotka-Volterra", "logistic map")
+    ),
     *(_native(case, OURS, 1.1) for case in ("1 Rosenbrock", "1 exp(-xy)")),
     _native("2 chained Rosenbrock n=1000", "jax", 0.5),
     _native("2 chained Rosenbrock n=1000", "hand", aim=0.3),
@@ -99,6 +109,7 @@ TARGETS = [
     _native("10 Gaussian mixture d=10, k=25", "jax", 0.6),
     _native("10 Gaussian mixture d=64, k=25", "jax", 0.6),
     _native("11 k-means cost k=100, n=10000", "jax", 0.6),
+    _native("13 Lotka-Volterra", "jax", 0.3),
     _native("11 k-means gradient and Hessian diagonal k=100, n=10000", "jax", 0.6),
     *(
         Target(f"12 eager: {name}", "torch", must)

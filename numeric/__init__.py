@@ -92,6 +92,7 @@ from numeric.ops.reducing import *  # noqa: F403
 from numeric.ops.sorting import *  # noqa: F403
 from numeric.ops.views import *  # noqa: F403
 from numeric.ops.views_of_parts import *  # noqa: F403
+from numeric.shards.sharded import sharded as sharded
 from numeric.subjects import SUBJECTS
 from numeric.tracing import compiling
 from numeric.tracing.compiling import *  # noqa: F403
@@ -174,6 +175,7 @@ if not TYPE_CHECKING:
         "promote_types",
         "set_default_dtype",
         "set_grad_enabled",
+        "sharded",
         "short",
         "show",
         "steps",

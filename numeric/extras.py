@@ -7,6 +7,7 @@ from typing import Any
 
 _EXTRAS = {
     "certify": {"flint": "python-flint"},
+    "dask": {"dask": "Dask"},
     "jax": {"jax": "JAX"},
     "torch": {"torch": "PyTorch"},
     "viz": {"matplotlib": "Matplotlib", "ipywidgets": "ipywidgets"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SUBJECTS: dict[str, tuple[str, ...]] = {
-    "Lowering": ("lowering.function", "lowering.reference"),
+    "Lowering": ("lowering.function", "lowering.reference", "shards.sharded"),
     "Tensors": ("eager.tensor",),
     "Rooms": ("(module)",),
     "Making tensors": ("ops.creation", "ops.conversions", "ops.random_numbers"),

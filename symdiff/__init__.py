@@ -33,6 +33,7 @@ from symdiff import functions
 from symdiff.calculus.custom_ops import custom as custom
 from symdiff.calculus.derivative import detach as detach
 from symdiff.calculus.derivative import diff as diff
+from symdiff.calculus.derivative import gauss_newton_product as gauss_newton_product
 from symdiff.calculus.derivative import grad as grad
 from symdiff.calculus.derivative import hessian as hessian
 from symdiff.calculus.derivative import hvp as hvp
@@ -47,6 +48,7 @@ from symdiff.display.printing import text as text
 from symdiff.display.typeset import latex as latex
 from symdiff.display.typeset import markup
 from symdiff.errors import ConvergenceError as ConvergenceError
+from symdiff.errors import NotAdditive as NotAdditive
 from symdiff.errors import NotDifferentiable as NotDifferentiable
 from symdiff.errors import ParseError as ParseError
 from symdiff.errors import ShapeError as ShapeError
@@ -84,6 +86,7 @@ from symdiff.transforms.batching import batch as batch
 from symdiff.transforms.loops import fori_loop as fori_loop
 from symdiff.transforms.loops import scan as scan
 from symdiff.transforms.loops import while_loop as while_loop
+from symdiff.transforms.odes import odeint as odeint
 from symdiff.transforms.solutions import fixed_point as fixed_point
 from symdiff.transforms.solutions import linear_solve as linear_solve
 from symdiff.transforms.solutions import minimize as minimize
@@ -128,6 +131,7 @@ if not TYPE_CHECKING:
         "__version__",
         "ConvergenceError",
         "Expr",
+        "NotAdditive",
         "NotDifferentiable",
         "ParseError",
         "ShapeError",
@@ -151,6 +155,7 @@ if not TYPE_CHECKING:
         "free_symbols",
         "from_function",
         "from_sympy",
+        "gauss_newton_product",
         "grad",
         "hessian",
         "hvp",
@@ -163,6 +168,7 @@ if not TYPE_CHECKING:
         "linear_solve",
         "minimize",
         "nodes",
+        "odeint",
         "parse",
         "pi",
         "root",

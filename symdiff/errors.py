@@ -6,6 +6,8 @@ given and the remedy.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ShapeError(ValueError):
     """Shapes, or the letters of axes, that do not fit each other."""
@@ -24,6 +26,17 @@ class Unsupported(NotImplementedError):
 
 class NotDifferentiable(TypeError):
     """A derivative that does not exist, or that was declared not to be taken."""
+
+
+class NotAdditive(ValueError):
+    """An expression that sums over parts of its rows do not determine; ``node`` is where."""
+
+    def __init__(self, reason: str, node: Any) -> None:
+        super().__init__(reason)
+        self.node = node
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.node)
 
 
 class ConvergenceError(ArithmeticError):

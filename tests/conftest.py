@@ -58,10 +58,16 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker(pytest.mark.skip(reason=f"of NumPy alone: {reason}"))
 
 
-def pytest_collection_finish(session):
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
     """Modules and tests stay for the whole run: the collector need not walk them each time."""
+    gc.disable()
+    collected = yield
+    gc.enable()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)  # of ten thousand new ones; graphs are no cycles, and go at once
+    return collected
 
 
 @pytest.fixture(scope="module")

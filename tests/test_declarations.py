@@ -30,6 +30,7 @@ from symdiff.graph.contraction import symmetric
 from symdiff.graph.signatures import Signature
 from symdiff.interchange.pickling import described
 from symdiff.transforms.checkpoints import Checkpoints, Fold
+from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import Equations, LinearSolution, Root
 from symdiff.transforms.scans import Scan
 from symdiff.transforms.while_loops import Sized, Steps
@@ -43,8 +44,11 @@ if TYPE_CHECKING:
 
 BLACK_BOXES = (Custom, CustomPullback)
 # These are what their bodies are, which is no fact of the class: test_scan.py, test_solutions.py,
-# test_while_loop.py, test_checkpoints.py.
-OTHERS = (*BLACK_BOXES, Equations, Root, LinearSolution, Scan, Checkpoints, Fold, Sized, Steps)
+# test_while_loop.py, test_checkpoints.py, test_odes.py.
+OTHERS = (
+    *(*BLACK_BOXES, Equations, Root, LinearSolution, Mesh),
+    *(Scan, Checkpoints, Fold, Sized, Steps),
+)
 OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in OTHERS]
 
 
@@ -345,6 +349,31 @@ def test_an_op_declares_which_one_is_its_logarithm(cls):
             assert (y.op.log_abs is other) is is_log
 
 
+OF_TWO = ("add", "multiply", "maximum", "minimum", "logaddexp")
+
+
+@each_opaque
+def test_an_op_declares_what_makes_a_whole_of_two_parts(cls):
+    op = samples(cls)[0].op
+    holds = []
+    if (op.signature.operands, op.signature.value) == ((("n",),), ()):
+        a = np.random.default_rng(0).normal(size=6)
+
+        def value(part):
+            x = sd.symbol("of_two", part.size)
+            return nm.interpret(opaque(op, x), {x: part})
+
+        holds = [
+            name
+            for name in OF_TWO
+            if all(
+                np.isclose(getattr(np, name)(value(a[:k]), value(a[k:])), value(a))
+                for k in range(1, 6)
+            )
+        ]
+    assert holds == ([] if op.of_two is None else [op.of_two])
+
+
 # No closed form; and conversions to real numbers, whose elements are of no precision.
 NUMERIC = {
     *(opaque_ops.Eigvalsh, opaque_ops.Eigvecs, opaque_ops.Expm, opaque_ops.Gaps, opaque_ops.Qr),
@@ -444,6 +473,7 @@ ASKED = {
     "adds_up_to_trace": test_an_op_declares_what_it_does_to_symmetric_matrices,
     "components": test_an_op_is_defined_by_components,
     "log_abs": test_an_op_declares_which_one_is_its_logarithm,
+    "of_two": test_an_op_declares_what_makes_a_whole_of_two_parts,
     "part": test_an_op_declares_which_result_it_is,
 }
 
@@ -494,6 +524,7 @@ def test_a_fact_that_is_left_out_is_missed(cls, fact, monkeypatch):
         (opaque_ops.Cumprod, "linear_in", (0,)),
         (opaque_ops.Cholesky, "keeps_symmetry", True),
         (opaque_ops.LogSumExp, "constant", True),
+        (opaque_ops.LogSumExp, "of_two", "maximum"),
         (opaque_ops.Eigvecs, "part", 0),
         (opaque_ops.LeftVectors, "part", 2),
         (opaque_ops.Take, "transposed", lambda op, node, k, g: opaque(op, g, node.args[1])),

@@ -1172,6 +1172,13 @@ ROWS = (
         lambda x: sd.minimize(lambda y: sd.sum((x - y) ** 2 + 2 * y**2), x),
     ),
     row(
+        "odeint",
+        (((),), ((3,),), ((2, 2),)),
+        lambda x: np.stack([x, x + 0.5, x + 2]),
+        lambda x: sd.odeint(lambda y, t: sd.ones(y.shape) * t, x, [0.0, 1.0, 2.0], max_steps=50),
+        single=False,  # the times are data, of doubles
+    ),
+    row(
         "linear_solve",
         (((3,),), ((2, 2),), ((0,),)),
         lambda x: x / 2,
@@ -1337,6 +1344,7 @@ ROWS = (
 EXCEPTIONS = {
     "Expr": "the class of expressions: tests/symdiff/test_functions.py",
     "ConvergenceError": "an exception",
+    "NotAdditive": "an exception",
     "NotDifferentiable": "an exception",
     "ParseError": "an exception",
     "ShapeError": "an exception",
@@ -1356,6 +1364,7 @@ EXCEPTIONS = {
     "diff": "a derivative: tests/test_oracles.py",
     "grad": "a derivative; every row uses it",
     "hessian": "a derivative: tests/test_batched.py",
+    "gauss_newton_product": "a derivative; tests/symdiff/test_gauss_newton.py",
     "hvp": "a derivative; every row uses it",
     "jacobian": "a derivative; every row uses it",
     "jvp": "a derivative; every row uses it",

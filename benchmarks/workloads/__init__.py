@@ -1,10 +1,16 @@
 """The workloads, by field; a new one is added to the list ``WORKLOADS`` of its module."""
 
 from benchmarks.declarations import Case
-from benchmarks.workloads import eager, elementwise, linear_algebra, models
+from benchmarks.workloads import eager, elementwise, linear_algebra, models, recurrences
 
 WORKLOADS = sorted(
-    [*elementwise.WORKLOADS, *linear_algebra.WORKLOADS, *models.WORKLOADS, *eager.WORKLOADS],
+    [
+        *elementwise.WORKLOADS,
+        *linear_algebra.WORKLOADS,
+        *models.WORKLOADS,
+        *eager.WORKLOADS,
+        *recurrences.WORKLOADS,
+    ],
     key=lambda w: w.number,
 )
 CASES = [Case(w, label) for w in WORKLOADS for label in w.sizes]

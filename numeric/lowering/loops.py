@@ -15,9 +15,12 @@ import numpy as np
 from numeric.lowering import structure
 from numeric.lowering.names import NUMPY, Emitter, Options
 from numeric.lowering.native.scans import NativeScan, has_all
+from numeric.lowering.passes.parts import of_whole
 from numeric.lowering.passes.unrolling import scalars
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
+from numeric.lowering.printers.numpy import NumPyPrinter
+from numeric.lowering.printers.python import parameters
 from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, Lowered
 from numeric.lowering.schedule import schedule
 from symdiff.errors import Unsupported
@@ -70,6 +73,26 @@ class Loop:
         """The body, of arrays: carry, xs, params and the lengths of axes."""
         made = ("step", self.symbols, (self.body,), [True], "")
         return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+
+    @cached_property
+    def arrays(self) -> Callable[..., None]:
+        """All steps, of arrays: a carry, rows of xs, params, and where values go."""
+        steps = of_whole(schedule([self.body], self.symbols, self.emitter.spellings))
+        printer = NumPyPrinter(self.emitter, steps)
+        v = parameters(len(self.symbols))[:-1]
+        (carry,), columns, params = self._parted(v)
+        row = f"({', '.join(columns)},)" if columns else "_"
+        (result,) = in_rows(printer.results, printer.joined)
+        source = [
+            "def loop(_carry, _rows, _params, _path, sizes):",
+            f"    {carry} = _carry",
+            *[f"    {', '.join(params)}, = _params"] * bool(params),
+            f"    for _t, {row} in enumerate(_rows, 1):",
+            *[f"        {line}" for line in printer.lines],
+            f"        _path[_t] = {carry} = {result}",
+            "",
+        ]
+        return self.emitter.compiled("loop", "\n".join(source))
 
     @cached_property
     def scalars(self) -> Schedule | None:
@@ -144,13 +167,10 @@ class Loop:
     def _of_arrays(
         self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
     ) -> np.ndarray:
-        step = self.step
         real = [x.dtype for x in (init, *xs, *params) if x.dtype.kind == "f"]
         path = np.empty((n + 1, *init.shape), np.result_type(*real) if real else DOUBLE)
-        path[0] = carry = init
-        for t in range(n):
-            (path[t + 1],) = step(carry, *[x[t] for x in xs], *params, sizes)
-            carry = path[t + 1]  # and no more of what the step has made
+        path[0] = init
+        self.arrays(init, zip(*xs, strict=True) if xs else range(n), params, path, sizes)
         return path
 
     def _of_floats(

@@ -369,8 +369,11 @@ class Programs:
             lines.append(f"machine code of {compiler()}{fast}")
         with self.lock:
             asked = [x for x in self._found.values() if x not in (value, backward, forward)]
-        for lowered in (value, backward, *asked):
-            lines += descriptions.described(self._running(lowered, known), known)
+        running = [self._running(lowered, known) for lowered in (value, backward, *asked)]
+        if self.emitter.options.native and not self.flat and not any(x.kernels for x in running):
+            lines.append("all of it stays NumPy's: C would not gain, or does not have it")
+        for program in running:
+            lines += descriptions.described(program, known)
         lines.append(descriptions.kept(self.cut.kept, known))
         first = frozenset(_computed(forward.program(self.flavour)))
         again = [x for x in _computed(backward.program(self.flavour)) if x in first]

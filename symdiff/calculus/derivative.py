@@ -19,10 +19,10 @@ from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.algebra import barrier, total
 from symdiff.graph.axes import shape_text
-from symdiff.graph.bound_lengths import in_terms_of
+from symdiff.graph.bound_lengths import in_terms_of, with_values
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, free_symbols
-from symdiff.graph.leaves import as_expr, full, number_node
+from symdiff.graph.leaves import as_expr, full, named_dummy, number_node
 from symdiff.graph.node import topological
 from symdiff.guesses import written
 
@@ -483,4 +483,50 @@ def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: object) -> Any:
     return _pushed(list(gradients), xs, seeds, many)
 
 
-__all__ = ["detach", "diff", "grad", "hessian", "hvp", "jacobian", "jvp", "vjp"]
+@written("gauss_newton_product(loss, predictions, w, v)")
+def gauss_newton_product(f: Expr, of: Expr, inputs: Expr | Sequence[Expr], tangents: object) -> Any:
+    """The generalised Gauss-Newton matrix of a scalar ``f`` times ``tangents``; no matrix is built.
+
+    It is the Hessian of f with the part ``of``, z, replaced by its linearisation:
+    ``G t = J^T (f_zz J t + f_zx t) + f_xz J t + f_xx t`` with ``J = dz/dx``, where f_x is the
+    derivative with z held fixed.  Of a loss that is convex in z and x it is positive semidefinite,
+    where the Hessian need not be.  Shapes are those of ``hvp``.
+
+    Source: N. N. Schraudolph, Fast curvature matrix-vector products for second-order gradient
+    descent, Neural Computation 14 (2002), equation 3.
+
+    >>> from symdiff import sum, symbol, tanh
+    >>> X, w, t = symbol("X", (5, 3)), symbol("w", 3), symbol("t", 3)
+    >>> z = tanh(X @ w)
+    >>> J = jacobian(z, w)
+    >>> gauss_newton_product(sum(z**2) / 2, z, w, t).shape
+    (3,)
+    """
+    f = as_expr(f)
+    xs, many = _inputs(inputs, "gauss_newton_product", [f])
+    seeds = _seeds(xs, tangents, many, "gauss_newton_product", "tangents")
+    z = named_dummy("z", of.shape)
+    apart = with_values("gauss_newton_product", [f], {of: z})[0]
+    if z not in set(topological([apart])):
+        raise ValueError(f"gauss_newton_product: {of} is no part of {f}")
+    moved = _pushed([of], xs, seeds, False)
+    by_z, *direct = hvp(apart, [z, *xs], [moved, *seeds])
+    back = vjp(of, xs, by_z)
+    found = [
+        with_values("gauss_newton_product", [a + b], {z: of})[0]
+        for a, b in zip(back, direct, strict=True)
+    ]
+    return tuple(found) if many else found[0]
+
+
+__all__ = [
+    "detach",
+    "diff",
+    "gauss_newton_product",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "vjp",
+]

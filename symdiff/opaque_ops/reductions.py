@@ -63,6 +63,7 @@ class Prod(Opaque):
     name = "prod"
     signature = Signature("(n)->()")
     kind = None
+    of_two = "multiply"
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dp = sum_i o_i dx_i``, o_i being the product of the others: no division."""
@@ -128,7 +129,7 @@ class Extreme(Opaque):
     signature = Signature("(n)->()")
     selects = True
     kind = None
-    of_two: ClassVar[str]  # the function of the vocabulary
+    of_two: ClassVar[str]
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dy = sum over the m ties x_j = y of dx_j / m``."""
@@ -183,6 +184,7 @@ class LogSumExp(Opaque):
     __slots__ = ()
     name = "logsumexp"
     signature = Signature("(n)->()")
+    of_two = "logaddexp"
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dy = sum exp(x_j - y) dx_j``."""

@@ -21,18 +21,18 @@ PER_NODE = 200
 
 
 def shown(expr):
-    """What is written of an expression; it is bounded, and LaTeX is accepted."""
-    text = sd.text(expr)
+    """What is written of an expression: text, LaTeX and its short form; LaTeX is accepted."""
+    text, latex, short = sd.text(expr), sd.latex(expr), repr(expr)
     assert len(text) <= PER_NODE * (sd.count_nodes(expr) + 1)
-    assert len(repr(expr)) < 500
+    assert len(short) < 500
     assert "\x00" not in text
-    check(sd.latex(expr))
+    check(latex)
     check(sd.latex(expr, full=True))
     shell = expr._repr_latex_()
     assert shell.startswith("$")
     assert shell.endswith("$")
     check(shell[1:-1])
-    return text
+    return text, latex, short
 
 
 # Every function -----------------------------------------------------------------------------------
@@ -55,8 +55,8 @@ def test_every_public_function_and_its_derivatives(row):
     """In no word of the implementation."""
     for shapes in row.cases[:2]:
         for expr in with_cotangents(row, shapes):
-            for written in (shown(expr), sd.latex(expr).replace("\\_", "_"), repr(expr)):
-                assert not internal_words(written)
+            for written in shown(expr):
+                assert not internal_words(written.replace("\\_", "_"))
 
 
 def called(name):
@@ -137,7 +137,7 @@ def test_what_is_written_grows_with_the_nodes_alone(kind):
         expr = step(expr)
         if k == 12:  # by now, without names, it is a hundred times as long as it may be
             shown(expr)
-    text = shown(expr)
+    text, *_ = shown(expr)
     assert max(map(len, text.split("\n"))) < 1500
     assert len(sd.latex(expr)) < 25_000
 

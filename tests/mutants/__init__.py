@@ -19,13 +19,17 @@ from tests.mutants import (
     loops,
     lowering,
     native,
+    shards,
     solutions,
 )
 from tests.mutants.rows import Mutant
 
 MUTANTS: list[Mutant] = [
     row
-    for module in (calculus, graphs, lengths, loops, lowering, native, solutions, eager, checking)
+    for module in (
+        *(calculus, graphs, lengths, loops, lowering),
+        *(native, shards, solutions, eager, checking),
+    )
     for family in module.FAMILIES
     for row in family.rows
 ]

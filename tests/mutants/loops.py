@@ -221,6 +221,31 @@ _while(
     "hit > 0, cumsum(hit) == 2)",
     "test_while_loop.py::test_kinks_raise_inside",
 )
+_scan(
+    "gates-of-two-arrays-are-taken-from-the-first",
+    "groups.setdefault((step.op, sliced.operands[0]), []).append(step)",
+    "groups.setdefault((step.op, 0), []).append(step)",
+    "test_passes_parts.py::test_functions_of_slices[two arrays]",
+)
+_scan(
+    "functions-of-slices-leave-their-domain",
+    'if step.form == "pointwise" and step.op.name in _TOTAL and not step.weak:',
+    'if step.form == "pointwise" and not step.weak:',
+    "test_passes_parts.py::test_functions_of_slices[what may leave",
+)
+_scan(
+    "long-arrays-are-computed-for-their-slices",
+    "every <= SHORT and",
+    "every > 0 and",
+    "test_passes_parts.py::test_long_arrays_are_left_alone",
+)
+_scan(
+    "loops-of-arrays-write-each-step-a-row-early",
+    "in enumerate(_rows, 1):",
+    "in enumerate(_rows):",
+    "test_scan.py::test_values[rnn]",
+    "test_passes_parts.py::test_loops_compute_the_same[gates]",
+)
 
 # Checkpoints --------------------------------------------------------------------------------------
 
@@ -259,12 +284,6 @@ _checkpoints(
     'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse, True)',
     'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse)',
     "test_a_gradient_takes_the_memory_of_some_carries",
-)
-_checkpoints(
-    "the-next-step-begins-where-the-last-one-did",
-    "carry = path[t + 1]  # and no more of what the step has made",
-    "carry = path[t]",
-    "test_scan.py::test_random_loops_are_their_bodies_called_step_by_step",
 )
 _checkpoints(
     "zeros-of-masks-in-segments-are-forgotten",

@@ -958,6 +958,12 @@ _machine(
     COLUMNS,
 )
 _machine(
+    "machine-code-computes-what-it-does-not-gain",
+    "    worth = 1  #",
+    "    worth = 0  #",
+    "test_native.py::test_what_c_does_not_gain_stays_numpys",
+)
+_machine(
     "many-rows-wait-for-themselves",
     "rows <= LANES // 4",
     "rows <= LANES",

@@ -211,6 +211,13 @@ _native(
     "test_without_a_compiler",
 )
 
+_native(
+    "no-column-is-taken-for-the-first",
+    "line.value: None if letter is None else",
+    "line.value: 0 if letter is None else",
+    "test_columns_and_other_axes_of_their_length_in_one_kernel",
+)
+
 # Scans --------------------------------------------------------------------------------------------
 
 _scan = Family("native scan")

@@ -82,7 +82,7 @@ def mixture():
 FORMULAS = {
     "elementwise": (lambda: sd.sum(sd.tanh(X * V) * sd.exp(-(X**2) / 2)), (X, V)),
     "sums inside": (lambda: sd.sum(sd.tanh(sd.sum(X * X * V, axis=1))), (X, V)),
-    "columns": (lambda: sd.sum(sd.exp(sd.sum(X, axis=0)) * V), (X, V)),
+    "columns": (lambda: sd.sum(sd.exp(sd.sum(sd.sin(X), axis=0)) * V), (X, V)),
     "turned around": (lambda: sd.sum(sd.sin(X.T) ** 2 * A), (X, A)),
     "extremes": (lambda: sd.sum(sd.max(X * V, axis=1) - sd.min(sd.exp(X), axis=1)), (X, V)),
     "softmax": (lambda: sd.sum(sd.softmax(X, axis=1) * V), (X, V)),
@@ -243,6 +243,33 @@ def test_columns_of_several_arrays_and_sums_of_every_kind(folds):
             for a, b in zip(F(*map(change, given)), G(*given), strict=True):
                 near(a, b)
     assert variants(F) == {True}
+
+
+def test_columns_and_other_axes_of_their_length_in_one_kernel():
+    B, D, v = sd.symbol("Bd", ("n", 32)), sd.symbol("Dd", (32, "n")), sd.symbol("vd", "n")
+    C, sine = sd.symbol("Cd", ("n", 32)), sd.sin(v)
+    F, G = pair([sd.sin(B) * C * sine[:, None], sd.exp(D) * sd.sin(D) * sine], (B, C, D, v))
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=shape) for shape in ((40, 32), (40, 32), (32, 40), 40)]
+    for a, b in zip(F(*given), G(*given), strict=True):
+        near(a, b)
+    assert variants(F) == {False}
+
+
+def test_what_c_does_not_gain_stays_numpys():
+    """Two operations for three arrays that BLAS hands over or is handed."""
+    B, C, D = sd.symbol("Bg", (300, 200)), sd.symbol("Cg", (200, 100)), sd.symbol("Dg", (300, 100))
+    E = sd.symbol("Eg", (300, 200))
+    p, q = B @ C, E @ C
+    F, G = pair((p * q + p) @ D.T, (B, C, D, E))
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=x.shape) for x in (B, C, D, E)]
+    np.testing.assert_array_equal(F(*given), G(*given))
+    assert "native_" not in F.source
+    assert "stays NumPy's" in F.explain()
+    many = nm.lower(sd.sum(sd.tanh(B @ C) * D, axis=0), (B, C, D), backend="native")
+    assert "stays NumPy's" not in many.explain()
+    assert "fused in machine code" in many.explain()
 
 
 def test_points_run_in_machine_code():

@@ -115,7 +115,7 @@ def columns(of: Loops) -> Columns | None:
             return None
         letters.append(found[0] if found else None)
     places = {
-        line.value: letter in line.letters and line.letters.index(letter)
+        line.value: None if letter is None else line.letters.index(letter)
         for line, letter in zip(of.lines, letters, strict=True)
     }
     if any(len({places[line.value] for line in loop.lines}) > 1 for loop in of.loops):

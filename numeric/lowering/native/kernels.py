@@ -348,6 +348,7 @@ class NativePrinter(RowsPrinter):
     kind = "native"
     thin = THIN
     crossing = 0.5  # NumPy's loops read and write all values, too
+    worth = 1  # what computes less for each element that it reads or writes, C does not gain
 
     @classmethod
     def able(cls, emitter: Emitter) -> Able:

@@ -106,6 +106,7 @@ def by_rows(
     exact: bool = False,
     able: Able = always,
     crossing: float = CROSSING,
+    worth: float = 0,
 ) -> Schedule:
     """The schedule with kernels in the place of the steps that they compute.
 
@@ -115,10 +116,11 @@ def by_rows(
         exact: whether sums over rows stay outside of kernels, since blocks change their order.
         able: which steps may be in kernels.
         crossing: what it costs to pass an element in or out of a kernel, in sums of two numbers.
+        worth: how many of these a kernel computes at least for each element that it passes.
     """
     for _ in range(_KERNELS):
         axes = _Axes(schedule, numbers, exact, able)
-        tried = [_Parting(schedule, axes, rows, crossing) for rows in axes.heaviest()]
+        tried = [_Parting(schedule, axes, rows, crossing, worth) for rows in axes.heaviest()]
         best = max(tried, key=lambda parting: parting.saved, default=None)
         if best is None or best.saved <= 0:
             break
@@ -369,7 +371,9 @@ class _Parting:
     which all that it reads from outside is available, and so is what sums over them.
     """
 
-    def __init__(self, schedule: Schedule, axes: _Axes, rows: int, crossing: float) -> None:
+    def __init__(
+        self, schedule: Schedule, axes: _Axes, rows: int, crossing: float, worth: float
+    ) -> None:
         self.schedule, self.axes, self.rows, self.crossing = schedule, axes, rows, crossing
         self.count = schedule.length
         self.letters: dict[int, object] = {}
@@ -383,6 +387,8 @@ class _Parting:
                 self.kernels.setdefault(self.stage[v], []).append(step)
         for at, steps in list(self.kernels.items()):
             kept = self._worth(steps)
+            if worth and self._work(kept) < worth * self._passed(kept, True):
+                kept = []
             for v in _results(steps).difference(_results(kept)):
                 del self.stage[v], self.letters[v]
             self.kernels[at] = kept
@@ -457,19 +463,32 @@ class _Parting:
     @cached_property
     def saved(self) -> float:
         """The work in kernels, without what passing values in and out of them costs."""
-        total = 0.0
-        for steps in self.kernels.values():
-            own = _results(steps)
-            total += sum(self.axes.work(v) for v in own)
-            crossing = self._read_outside(steps).difference(self.schedule.results)
-            total -= self.crossing * sum(self.axes.size(v) for v in crossing)
-            for step in steps:
-                v = step.results[0]
-                for k, x in enumerate(step.operands):
-                    if not self.axes.steps[x].leaf and not self._within(v, k, self.letters[v]):
-                        crossing.add(x)
-            total -= self.crossing * sum(self.axes.size(v) for v in crossing - own)
-        return total
+        return sum(
+            self._work(steps) - self.crossing * self._passed(steps)
+            for steps in self.kernels.values()
+        )
+
+    def _work(self, steps: Sequence[Step]) -> int:
+        """What it takes to compute a kernel."""
+        return sum(self.axes.work(v) for v in _results(steps))
+
+    def _passed(self, steps: Sequence[Step], every: bool = False) -> int:
+        """How many elements pass into a kernel and out of it, from and to others than a caller.
+
+        ``every``: all of them.
+        """
+        own = _results(steps)
+        crossing = self._read_outside(steps)
+        if not every:
+            crossing = crossing.difference(self.schedule.results)
+        for step in steps:
+            v = step.results[0]
+            for k, x in enumerate(step.operands):
+                if x in own or (self.axes.steps[x].leaf and not every):
+                    continue
+                if not self._within(v, k, self.letters[v]):
+                    crossing.add(x)
+        return sum(self.axes.size(v) for v in crossing)
 
     def _read_outside(self, steps: Sequence[Step]) -> set[int]:
         """The values of a kernel that others read, or the program returns."""

@@ -46,6 +46,7 @@ class RowsPrinter(NumPyPrinter):
 
     kind: ClassVar[str] = "rows"
     crossing: ClassVar[float] = CROSSING
+    worth: ClassVar[float] = 0
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self.kernels: list[Rows] = []
@@ -57,7 +58,7 @@ class RowsPrinter(NumPyPrinter):
         schedule = super().passed(schedule, emitter)
         numbers = possible_numbers(schedule, emitter.numbers)
         exact = emitter.options.exact_order
-        return by_rows(schedule, numbers, exact, cls.able(emitter), cls.crossing)
+        return by_rows(schedule, numbers, exact, cls.able(emitter), cls.crossing, cls.worth)
 
     def template(self, step: Step) -> Template:
         if step.form != "rows":

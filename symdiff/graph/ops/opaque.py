@@ -40,6 +40,8 @@ class Opaque(Op):
     - ``kind``: the dtype of the value, None for the promoted one of the operands.
     - ``keeps_symmetry``: whether of the transposed matrix it is the transposed value.
     - ``adds_up_to_trace``: whether the last axis of the value has the sum of a matrix's diagonal.
+    - ``of_two``: NumPy's function that makes the value of a whole core axis from the values of its
+      two parts.
     - ``log_abs``: the op that is the logarithm of the absolute value.
     - ``constant``: whether it has no derivative, its value being constant between jumps; so are
       all integers.
@@ -53,6 +55,7 @@ class Opaque(Op):
     kind: ClassVar[Dtype | None] = float
     keeps_symmetry: ClassVar[bool] = False
     adds_up_to_trace: ClassVar[bool] = False
+    of_two: ClassVar[str | None] = None
     log_abs: ClassVar[type[Opaque] | None] = None
     constant: ClassVar[bool] = False
 

@@ -1,0 +1,219 @@
+"""Gradients over shards: what a shard costs, what two processes gain, and a table beyond memory.
+
+    OMP_NUM_THREADS=1 python -m benchmarks.shards [--rows 1000000] [--table 10000000]
+
+- *speed*: value and gradient of a logistic loss of ``rows`` x 50, 16 shards, on a cluster of two
+  workers and in one process, interleaved, BLAS and lowered code on one thread in both;
+- *overhead*: what shards take beyond the calls that they are: shards of a row each;
+- *tree*: Dask's scheduler with ``shards`` shards that compute next to nothing;
+- *table*: taxi trips, ``table`` rows in files; a robust regression by SciPy's L-BFGS on workers
+  whose memory the table does not fit, with standard errors from the Hessian.
+
+It needs the extra ``dask`` and SciPy; without a cluster's processes nothing is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import numeric as nm
+import symdiff as sd
+
+CHUNK = 100_000
+
+
+def logistic(rows: int) -> tuple[Any, dict[str, np.ndarray]]:
+    """The loss, and data for it."""
+    X, y, w = sd.symbol("X", ("n", 50)), sd.symbol("y", "n"), sd.symbol("w", 50)
+    z = X @ w
+    loss = sd.mean(sd.softplus(z) - y * z) + sd.sum(w**2) / 1000
+    rng = np.random.default_rng(0)
+    data = {"X": rng.normal(size=(rows, 50)), "w": rng.normal(size=50) / 10}
+    data["y"] = (data["X"] @ data["w"] > rng.logistic(size=rows)).astype(float)
+    return (loss, [X, y, w]), data
+
+
+def cut(x: np.ndarray, count: int) -> list[np.ndarray]:
+    """Shards of nearly equal numbers of rows."""
+    return np.array_split(x, count)
+
+
+def speed(client: Any, rows: int, rounds: int = 7) -> None:
+    """Two workers beside one process."""
+    (loss, inputs), data = logistic(rows)
+    S = nm.sharded(loss, inputs, over="n")
+    F = nm.lower(loss, inputs, threads=1)
+    shards = [client.scatter(cut(data[name], 16)) for name in ("X", "y")]
+    w = data["w"]
+    value, (gradient,) = S.value_and_grad(*shards, w, wrt="w")
+    expected = F.value_and_grad(data["X"], data["y"], w, wrt="w")
+    np.testing.assert_allclose(value, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-9, atol=1e-12)
+    found: dict[str, list[float]] = {"one process": [], "two workers": []}
+    for _ in range(rounds):
+        for name, call in (
+            ("one process", lambda: F.value_and_grad(data["X"], data["y"], w, wrt="w")),
+            ("two workers", lambda: S.value_and_grad(*shards, w, wrt="w")),
+        ):
+            start = time.perf_counter()
+            call()
+            found[name].append(time.perf_counter() - start)
+    for name, times in found.items():
+        print(f"  {name}: {median(times) * 1e3:.0f} ms")
+    ratios = [a / b for a, b in zip(*found.values(), strict=True)]
+    print(f"  speed, {rows:,} rows of 50: {median(ratios):.2f} times one process (aim 1.7)")
+
+
+def overhead(client: Any) -> None:
+    """Shards of a row each: nothing but overhead, a shard."""
+    (loss, inputs), data = logistic(1_000)
+    S = nm.sharded(loss, inputs, over="n")
+    shards = [client.scatter(cut(data[name], 1_000)) for name in ("X", "y")]
+    call = lambda: S.value_and_grad(*shards, data["w"], wrt="w")  # noqa: E731
+    call()
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    print(f"  overhead: {median(times):.2f} ms a shard (must be at most 5), 1,000 shards")
+
+
+def tree(count: int) -> None:
+    """What the scheduler takes for so many shards."""
+    y = sd.symbol("y", "n")
+    S = nm.sharded(sd.sum(y), [y], over="n")
+    row = np.ones(1)
+    import dask
+
+    data = [dask.delayed(row, name="row", traverse=False)] * count
+    start = time.perf_counter()
+    assert S(data) == count
+    took = time.perf_counter() - start
+    print(f"  tree: {count:,} shards in {took:.1f} s, {took / count * 1e3:.2f} ms each")
+
+
+# Trips --------------------------------------------------------------------------------------------
+
+FEATURES = ("one", "log distance", "sin hour", "cos hour", "weekend", "rain", "airport", "riders")
+TRUE = np.array([1.2, 0.78, -0.12, 0.08, -0.15, 0.11, 0.2, 0.01])
+
+
+def trips(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Trips of a synthetic city: features, and the logarithm of minutes, some of them absurd."""
+    rng = np.random.default_rng(seed)
+    hour = rng.uniform(0, 24, rows)
+    X = np.stack(
+        [
+            np.ones(rows),
+            rng.normal(0.9, 0.7, rows),
+            np.sin(hour * np.pi / 12),
+            np.cos(hour * np.pi / 12),
+            (rng.uniform(size=rows) < 2 / 7).astype(float),
+            rng.exponential(0.3, rows),
+            (rng.uniform(size=rows) < 0.08).astype(float),
+            rng.integers(1, 6, rows).astype(float),
+        ],
+        axis=1,
+    )
+    return X, X @ TRUE + 0.25 * rng.standard_t(3, rows)
+
+
+def robust() -> tuple[Any, list[Any]]:
+    """The mean negative log-likelihood of a regression with Student's t of 3 degrees of freedom."""
+    X, y = sd.symbol("X", ("n", len(FEATURES))), sd.symbol("y", "n")
+    w, s = sd.symbol("w", len(FEATURES)), sd.symbol("s")
+    r = (y - X @ w) * sd.exp(-s)
+    return s + 2 * sd.mean(sd.log1p(r**2 / 3)), [X, y, w, s]
+
+
+def table(client: Any, rows: int, folder: Path) -> None:
+    """The fit of all trips; the table is written in chunks and read by the workers."""
+    import dask.array as da
+    from scipy.optimize import minimize
+
+    count = max(rows // CHUNK, 1)
+    for name in ("X", "y"):
+        (folder / name).mkdir()
+    for i in range(count):
+        X, y = trips(CHUNK, seed=i)
+        np.save(folder / "X" / f"{i}.npy", X)
+        np.save(folder / "y" / f"{i}.npy", y)
+    size = sum(path.stat().st_size for path in folder.rglob("*.npy"))
+    limit = min(w["memory_limit"] for w in client.scheduler_info()["workers"].values())
+    sizes = f"{size / 2**20:.0f} MiB; a worker may use {limit / 2**20:.0f}"
+    print(f"  table: {count * CHUNK:,} trips, {sizes}")
+
+    def read(name: str, tail: tuple[int, ...]) -> Any:
+        from dask import delayed
+
+        load = delayed(np.load)
+        parts = [
+            da.from_delayed(load(str(folder / name / f"{i}.npy")), (CHUNK, *tail), dtype=float)
+            for i in range(count)
+        ]
+        return da.concatenate(parts)
+
+    X, y = read("X", (len(FEATURES),)), read("y", ())
+    S = nm.sharded(*robust(), over="n")
+    k = len(FEATURES)
+    calls = 0
+
+    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal calls
+        calls += 1
+        value, (gw, gs) = S.value_and_grad(X, y, theta[:k], theta[k], wrt=["w", "s"])
+        print(f"    {calls:3d}  {value:.9f}", end="\r")
+        return float(value), np.append(gw, gs)
+
+    start = time.perf_counter()
+    fit = minimize(objective, np.zeros(k + 1), jac=True, method="L-BFGS-B", tol=1e-10)
+    took = time.perf_counter() - start
+    hessian = S.hessian(X, y, fit.x[:k], fit.x[k], wrt="w")
+    errors = np.sqrt(np.diag(np.linalg.inv(hessian)) / (count * CHUNK))
+    print(f"  table: {calls} values and gradients in {took:.0f} s, {fit.message}")
+    for name, w, e, true in zip(FEATURES, fit.x, errors, TRUE, strict=False):
+        print(f"    {name:14} {w:9.5f} +- {e:.5f}   true {true}")
+    assert np.all(np.abs(fit.x[:k] - TRUE) < 6 * errors)
+
+
+def main() -> None:
+    """All of them, or those whose sizes are not 0."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--table", type=int, default=10_000_000)
+    parser.add_argument("--shards", type=int, default=10_000)
+    parser.add_argument("--memory", default="500MB", help="what a worker may use for the table")
+    given = parser.parse_args()
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        parser.error("set OMP_NUM_THREADS=1: BLAS has one thread in each process that is measured")
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**settings) as cluster, Client(cluster) as client:
+        if given.rows:
+            overhead(client)
+            speed(client, given.rows)
+        if given.shards:
+            tree(given.shards)
+    if given.table:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            LocalCluster(**settings, memory_limit=given.memory) as cluster,
+            Client(cluster) as client,
+        ):
+            table(client, given.table, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Where shards are computed: on an executor of ``concurrent.futures``, or by Dask."""
+
+from __future__ import annotations
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from numeric.extras import extra
+from numeric.shards.subtotals import groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Executor, Future
+
+    from numeric.shards.subtotals import ShardProgram, Subtotal
+
+    Progress = Callable[[int, int], object]
+
+
+def on_executor(
+    executor: Executor | None,
+    program: ShardProgram,
+    given: tuple[Any, ...],
+    shards: Sequence[tuple[Any, ...]],
+    progress: Progress | None,
+) -> Subtotal:
+    """The subtotal of all shards together; threads where there is no executor."""
+    if executor is None:
+        with ThreadPoolExecutor() as threads:
+            return on_executor(threads, program, given, shards, progress)
+    futures = [executor.submit(program.subtotal, i, given, *data) for i, data in enumerate(shards)]
+    try:
+        return program.joined_in_order(_in_order(futures, progress))
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+
+
+def _in_order(futures: list[Future[Subtotal]], progress: Progress | None) -> Iterator[Subtotal]:
+    total = len(futures)
+    futures.reverse()  # results are let go as they are taken
+    while futures:
+        yield futures.pop().result()
+        if progress is not None:
+            progress(total - len(futures), total)
+
+
+def is_of_dask(x: object) -> bool:
+    """Whether Dask knows what x is: a Delayed, a Future."""
+    return type(x).__module__.partition(".")[0] in ("dask", "distributed")
+
+
+def is_dask_array(x: object) -> bool:
+    """Whether x is an array of Dask's."""
+    return is_of_dask(x) and hasattr(x, "to_delayed") and hasattr(x, "chunks")
+
+
+def by_dask(
+    program: ShardProgram,
+    given: tuple[Any, ...],
+    shards: Sequence[tuple[Any, ...]],
+    progress: Progress | None,
+) -> Subtotal:
+    """The subtotal of all shards together, as Dask is set up to compute: one graph of tasks.
+
+    Workers get the program and what is the same for all shards once.  What a lost worker had is
+    computed again.
+    """
+    dask = extra("dask", "data of Dask's", "dask")
+    word = uuid.uuid4().hex
+    tool = dask.delayed(program, name=f"program-{word}", traverse=False)
+    same = dask.delayed(given, name=f"given-{word}", traverse=False)
+    tasks: Sequence[Any] = [
+        dask.delayed(_subtotal)(tool, i, same, *data, dask_key_name=f"subtotal-{word}-{i}")
+        for i, data in enumerate(shards)
+    ]
+    total, client = len(tasks), None if progress is None else _client()
+    if progress is not None and client is not None:
+        tasks = client.compute(tasks)
+        for done, _ in enumerate(_completed(tasks), start=1):
+            progress(done, total)
+    level = 0
+    while len(tasks) > 1:
+        tasks = [
+            dask.delayed(_joined)(tool, list(group), dask_key_name=f"joined-{word}-{level}-{i}")
+            for i, group in enumerate(groups(tasks))
+        ]
+        level += 1
+    if progress is None or client is not None:
+        return dask.compute(tasks[0])[0]  # type: ignore[no-any-return]
+    with _Reports(f"subtotal-{word}", total, progress).callback():
+        return dask.compute(tasks[0])[0]  # type: ignore[no-any-return]
+
+
+def _subtotal(program: ShardProgram, shard: int, given: tuple[Any, ...], *data: Any) -> Subtotal:
+    return program.subtotal(shard, given, *data)
+
+
+def _joined(program: ShardProgram, subtotals: Sequence[Subtotal]) -> Subtotal:
+    return program.joined(subtotals)
+
+
+def _client() -> Any:
+    """The client of the cluster that Dask computes on; None where it computes in this process."""
+    client = getattr(import_module("dask.base").get_scheduler(), "__self__", None)
+    return client if hasattr(client, "scheduler_info") else None
+
+
+def _completed(futures: Sequence[Any]) -> Any:
+    return import_module("distributed").as_completed(futures)
+
+
+class _Reports:
+    """Tells ``progress`` of each subtotal that a scheduler of this process has computed."""
+
+    def __init__(self, key: str, total: int, progress: Progress) -> None:
+        self.key, self.total, self.progress, self.done = key, total, progress, 0
+
+    def callback(self) -> Any:
+        return import_module("dask.callbacks").Callback(posttask=self.posttask)
+
+    def posttask(self, key: object, *_: object) -> None:
+        if str(key).startswith(self.key):
+            self.done += 1
+            self.progress(self.done, self.total)

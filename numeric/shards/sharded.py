@@ -1,0 +1,388 @@
+"""``sharded``: expressions over data that comes in shards, with derivatives of every kind."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import symdiff as sd
+from numeric.extras import extra
+from numeric.lowering.function import Function, lower
+from numeric.shards.places import by_dask, is_dask_array, is_of_dask, on_executor
+from numeric.shards.subtotals import ShardProgram
+from symdiff.errors import ShapeError
+from symdiff.graph import ops
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import named_dummy
+from symdiff.graph.lengths import Length
+from symdiff.transforms.row_sums import row_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
+
+    from symdiff.transforms.row_sums import Plan
+
+__all__ = ["Sharded", "sharded"]
+
+
+def sharded(
+    outputs: Expr | Sequence[Expr],
+    inputs: Sequence[Expr],
+    *,
+    over: str,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    **options: Any,
+) -> Sharded:
+    """``outputs`` as a function of data in shards: of arrays that were cut along the axis ``over``.
+
+    The graph proves that each shard can be computed by itself: every node works on rows one by one
+    until they are summed.  Means, weighted sums and what is added to them, as a regulariser,
+    take one pass over the data; functions of such sums inside sums, as standard deviations,
+    logsumexp, losses of standardised data, take two or more.
+
+    Args:
+        outputs: one expression, for one value; a list or tuple of them, for a tuple of values.
+        inputs: the symbols; those with the axis ``over`` are given in shards, others whole.
+        over: the name of the axis of rows, as in ``sd.symbol("X", ("n", 5))``.
+        executor: what computes shards that are arrays, of ``concurrent.futures``; threads if there
+            is none.  Shards of Dask's are computed as Dask is set up to.
+        progress: is called with the number of shards that are done in this pass, and of all.
+        options: those of ``lower``, for the program that shards run, as ``backend="native"``.
+            They run on one thread each, ``threads=1``, unless they say so.
+
+    Subtotals of shards are joined in a binary tree in the order of the shards: the bits of a result
+    depend on how the rows are cut, and not on who computed what when.  (BLAS on several threads may
+    round products of matrices otherwise than on one, as Dask's workers have it.)
+
+    Raises NotAdditive, with the reason and the ``node``, where rows cannot be told apart,
+    ShapeError where no input has the axis, and what ``lower`` raises.
+
+    >>> import numpy as np
+    >>> x = sd.symbol("x", "n")
+    >>> S = sharded(sd.std(x), [x], over="n")
+    >>> float(S([np.array([1.0, 1.0, 5.0]), np.array([5.0]), np.array([])]))
+    2.0
+    >>> S.passes
+    2
+    >>> sharded(sd.median(x), [x], over="n")
+    Traceback (most recent call last):
+        ...
+    symdiff.errors.NotAdditive: argsort goes along the rows, the axis n: argsort(x)
+    """
+    many = not isinstance(outputs, Expr)
+    ys = (outputs,) if isinstance(outputs, Expr) else tuple(outputs)
+    return Sharded(ys, tuple(inputs), many, over, executor, progress, options)
+
+
+class _Walk(NamedTuple):
+    """One pass: what is computed before it, and what its shards run."""
+
+    before: Function | None
+    program: ShardProgram
+
+
+class _Task:
+    """A plan, lowered: the passes over the shards, and the results of their sums."""
+
+    def __init__(self, plan: Plan, of: Sharded) -> None:
+        number = () if plan.rows is None else (plan.rows,)
+        wholes: tuple[Expr, ...] = ()
+        self.needs_number = bool(number)
+        self.walks = []
+        for given, sums in plan.passes:
+            known = (*of.others, *number, *wholes)
+            before = lower([y for _, y in given], known) if given else None
+            symbols = (*of.rows, *of.others, *number, *[x for x, _ in given])
+            function = lower([s.part for s in sums], symbols, **of.options)
+            joins = tuple([s.join for s in sums])
+            self.walks.append(_Walk(before, ShardProgram(function, of.axes, joins, of.over)))
+            wholes += tuple([s.whole for s in sums])
+        self.after = lower(plan.results, (*of.others, *number, *wholes))
+
+
+class Sharded:
+    """Expressions over data in shards; ``sharded`` makes it.
+
+    Data with rows is a list of shards, or an array of Dask's whose chunks are.  A shard is an
+    array, or a Delayed or Future of Dask's.  All other arguments are arrays, the same for all
+    shards.  Shards may have different numbers of rows, and none.
+
+    ``inputs`` are the symbols of the arguments, ``passes`` is how often a value reads the data.
+    """
+
+    def __init__(
+        self,
+        outputs: tuple[Expr, ...],
+        inputs: tuple[Expr, ...],
+        many: bool,
+        over: str,
+        executor: Executor | None,
+        progress: Callable[[int, int], object] | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        self.outputs, self.inputs, self.over = outputs, inputs, over
+        self.rows = tuple([x for x in inputs if over in _names(x)])
+        self.others = tuple([x for x in inputs if over not in _names(x)])
+        self.axes = tuple([(_name(x), x.shape.index(over)) for x in self.rows if over in x.shape])
+        self.options = {"threads": 1, **options}
+        self._many, self._executor, self._progress = many, executor, progress
+        self._tasks: dict[Any, _Task] = {}
+        row_sums(outputs, over)  # refused now, not in a call
+        if len(self.axes) < max(len(self.rows), 1):
+            what = ", ".join([f"{_name(x)} {x.shape}" for x in self.rows]) or "none"
+            raise ShapeError(f"sharded: inputs with an axis {over}: {what}")
+        self._task("value", lambda: self.outputs)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {_name(x): i for i, x in enumerate(self.inputs)}
+
+    @property
+    def passes(self) -> int:
+        """How often a value reads the data."""
+        return len(self._tasks["value"].walks)
+
+    def __repr__(self) -> str:
+        rows, others = (", ".join([_name(x) for x in xs]) for xs in (self.rows, self.others))
+        return f"<Sharded over {self.over}: {rows} in shards{others and f'; {others}'}>"
+
+    # What it computes -----------------------------------------------------------------------------
+
+    def __call__(self, *args: object, **named: object) -> Any:
+        """The value of the output, or a tuple of those of several."""
+        values = self._run(self._task("value", lambda: self.outputs), args, named)
+        return values if self._many else values[0]
+
+    def value_and_grad(
+        self, *args: object, wrt: object = None, **named: object
+    ) -> tuple[Any, tuple[Any, ...]]:
+        """The value of a scalar output, and a tuple of its derivatives.
+
+        ``wrt`` is an input that is not in shards, a symbol or its name, or a list of them; all that
+        are real if it is None.  Both are computed in the same passes over the data.
+        """
+        xs = self._wrt(wrt, "value_and_grad")
+        value, *grads = self._run(
+            self._task(
+                ("value_and_grad", xs),
+                lambda: (self._scalar("value_and_grad"), *sd.grad(self.outputs[0], list(xs))),
+            ),
+            args,
+            named,
+        )
+        return value, tuple(grads)
+
+    def hvp(
+        self, tangents: object, *args: object, wrt: object = None, **named: object
+    ) -> tuple[Any, ...]:
+        """The Hessian of a scalar output times ``tangents``, which have the shapes of ``wrt``."""
+        xs = self._wrt(wrt, "hvp")
+        return self._along("hvp", xs, tangents, args, named, sd.hvp)
+
+    def gauss_newton_product(
+        self,
+        tangents: object,
+        *args: object,
+        of: Expr,
+        wrt: object = None,
+        **named: object,
+    ) -> tuple[Any, ...]:
+        """The generalised Gauss-Newton matrix times ``tangents``; see ``gauss_newton_product``.
+
+        ``of`` is the part of the output that is linearised: a model's predictions.
+        """
+        xs = self._wrt(wrt, "gauss_newton_product")
+        return self._along(
+            ("gauss_newton_product", of),
+            *(xs, tangents, args, named),
+            lambda f, by, ts: sd.gauss_newton_product(f, of, by, ts),
+        )
+
+    def hessian(self, *args: object, wrt: object = None, **named: object) -> Any:
+        """The Hessian of a scalar output by one input, of its shape twice; the value's rank is 0.
+
+        With several inputs in ``wrt``, a tuple of tuples of its blocks.
+        """
+        xs = self._wrt(wrt, "hessian")
+
+        def blocks() -> list[Expr]:
+            found = sd.hessian(self._scalar("hessian"), list(xs))
+            return [block for row in found for block in row]
+
+        found = self._run(self._task(("hessian", xs), blocks), args, named)
+        several = wrt is None or isinstance(wrt, list | tuple)
+        size = len(xs)
+        rows = tuple([found[i * size : (i + 1) * size] for i in range(size)])
+        return rows if several else rows[0][0]
+
+    # How it computes ------------------------------------------------------------------------------
+
+    def _along(
+        self,
+        what: Any,
+        xs: tuple[Expr, ...],
+        tangents: object,
+        args: tuple[object, ...],
+        named: dict[str, object],
+        product: Callable[[Expr, list[Expr], list[Expr]], Sequence[Expr]],
+    ) -> tuple[Any, ...]:
+        """A product with ``tangents``, which are further inputs: the same for all shards."""
+        name = what if isinstance(what, str) else what[0]
+        given = tuple(tangents) if isinstance(tangents, list | tuple) else (tangents,)
+        if len(given) != len(xs):
+            raise TypeError(f"{name}: {len(xs)} tangents expected, one for each of wrt")
+        task = self._tasks.get((what, xs))
+        if task is None:
+            ts = [named_dummy(f"tangent[{i}]", x.shape) for i, x in enumerate(xs)]
+            ys = tuple(product(self._scalar(name), list(xs), ts))
+            wider = Sharded(
+                ys,
+                (*self.inputs, *ts),
+                True,
+                self.over,
+                self._executor,
+                self._progress,
+                self.options,
+            )
+            task = self._tasks[what, xs] = wider._tasks["value"]
+        return self._run(task, args, named, given)
+
+    def _task(self, key: Any, outputs: Callable[[], Sequence[Expr]]) -> _Task:
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = _Task(row_sums(tuple(outputs()), self.over), self)
+        return task
+
+    def _scalar(self, method: str) -> Expr:
+        if self._many or self.outputs[0].shape:
+            raise ShapeError(f"{method}: the output must be one scalar expression")
+        return self.outputs[0]
+
+    def _wrt(self, wrt: object, method: str) -> tuple[Expr, ...]:
+        if wrt is None:
+            return tuple([x for x in self.others if x.dtype is float])
+        found = []
+        for key in wrt if isinstance(wrt, list | tuple) else [wrt]:
+            place = self._places.get(_name(key) if isinstance(key, Expr) else key)  # type: ignore[arg-type]
+            if place is None:
+                raise ValueError(f"{method}: {key!r} is no input; those are {list(self._places)}")
+            x = self.inputs[place]
+            if any(x is other for other in self.rows):
+                raise ValueError(
+                    f"{method}: {_name(x)} is in shards, and its derivative would be; wrt may be "
+                    f"{[_name(other) for other in self.others]}"
+                )
+            found.append(x)
+        return tuple(found)
+
+    def _run(
+        self,
+        task: _Task,
+        args: tuple[object, ...],
+        named: Mapping[str, object],
+        more: tuple[object, ...] = (),
+    ) -> tuple[Any, ...]:
+        """The passes of a task over the data, one after the other."""
+        data = self._bound(args, named)
+        shards, rows = self._shards(data)
+        others = (*[data[_name(x)] for x in self.others], *more)
+        place = by_dask if any(is_of_dask(x) for shard in shards for x in shard) else None
+
+        def walked(program: ShardProgram, given: tuple[Any, ...]) -> Any:
+            if place is not None:
+                return by_dask(program, given, shards, self._progress)
+            return on_executor(self._executor, program, given, shards, self._progress)
+
+        known = others
+        if task.needs_number:
+            if rows is None:
+                rows = walked(ShardProgram(None, self.axes, (), self.over), ()).rows
+            known = (*others, rows)
+        fixed = known
+        for before, program in task.walks:
+            given = (*fixed, *(() if before is None else before(*known)))
+            subtotal = walked(program, given)
+            if subtotal.values is None:  # no shard has a row
+                subtotal = program.subtotal(0, given, *_computed(shards[0]), empty=True)
+            known = (*known, *subtotal.values)
+        return task.after(*known)  # type: ignore[no-any-return]
+
+    def _bound(self, args: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:
+        names = list(self._places)
+        if len(args) > len(names):
+            raise TypeError(f"{len(names)} arguments expected, {len(args)} given: {names}")
+        data = dict(zip(names, args, strict=False))
+        for name, value in named.items():
+            if name not in self._places:
+                raise TypeError(f"{name!r} is no input; those are {names}")
+            if name in data:
+                raise TypeError(f"{name} is given twice, by place and by name")
+            data[name] = value
+        missing = [name for name in names if name not in data]
+        if missing:
+            raise TypeError(f"no argument for {', '.join(missing)}")
+        return data
+
+    def _shards(self, data: Mapping[str, Any]) -> tuple[list[tuple[Any, ...]], int | None]:
+        """The data of each shard, and the number of all rows, None where nobody knows yet."""
+        columns, counts = {}, {}
+        for name, axis in self.axes:
+            parts, rows = _parts(name, axis, data[name], self.over)
+            columns[name], counts[name] = parts, rows
+        sizes = {name: len(parts) for name, parts in columns.items()}
+        if len(set(sizes.values())) > 1:
+            found = ", ".join([f"{name} has {size}" for name, size in sizes.items()])
+            raise ValueError(f"numbers of shards differ: {found}")
+        if not next(iter(sizes.values())):
+            raise ValueError("there are no shards")
+        (first, known), *rest = counts.items()
+        for name, rows in rest:
+            for i, (a, b) in enumerate(zip(known, rows, strict=True)):
+                if a is not None and b is not None and a != b:
+                    raise ValueError(f"shard {i}: {first} has {a} rows, {name} has {b}")
+            known = [b if a is None else a for a, b in zip(known, rows, strict=True)]
+        total = None if any(n is None for n in known) else sum(known)  # type: ignore[arg-type]
+        return list(zip(*columns.values(), strict=True)), total
+
+
+def _parts(name: str, axis: int, value: Any, over: str) -> tuple[Sequence[Any], list[int | None]]:
+    """The shards of one argument, and how many rows each has, None where nobody knows."""
+    if is_dask_array(value):
+        cut = [k for k, blocks in enumerate(value.numblocks) if blocks > 1 and k != axis]
+        if cut or value.ndim <= axis:
+            raise ValueError(
+                f"{name}: chunks are shards, cut along axis {axis}, {over}, alone; these are cut "
+                f"along {cut}: write {name}.rechunk({{{cut[0] if cut else 0}: -1}})"
+            )
+        rows = [int(n) if n == n else None for n in value.chunks[axis]]  # nan if it is not known
+        return value.to_delayed().ravel().tolist(), rows
+    if not isinstance(value, list | tuple):
+        raise TypeError(
+            f"{name} has the axis {over}: give a list of its shards, or an array of Dask's, not "
+            f"{type(value).__name__}; [{name}] is one shard"
+        )
+    return value, [_count(x, axis) for x in value]
+
+
+def _count(x: Any, axis: int) -> int | None:
+    shape = () if is_of_dask(x) else getattr(x, "shape", ())
+    return shape[axis] if len(shape) > axis else None
+
+
+def _computed(shard: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not any(is_of_dask(x) for x in shard):
+        return shard
+    return tuple(extra("dask", "data of Dask's", "dask").compute(*shard))
+
+
+def _name(x: Expr) -> str:
+    op = x.op
+    if not isinstance(op, ops.Symbol):
+        raise TypeError(f"sharded: input {x} is not a symbol")
+    return op.name
+
+
+def _names(x: Expr) -> set[str]:
+    return {name for dim in x.shape if isinstance(dim, Length) for name in dim.names}

@@ -1,0 +1,113 @@
+"""Faults in what shards compute, and in how their subtotals make one."""
+
+from __future__ import annotations
+
+from tests.mutants.rows import Family
+
+_shards = Family("shards")
+FAMILIES = (_shards,)
+
+# Which graphs shards can compute -----------------------------------------------------------------
+
+_shards(
+    "any-axis-of-an-opaque-op-is-a-batch",
+    "-from_the_end > len(op.signature.core(k))",
+    "-from_the_end >= len(op.signature.core(k))",
+    "test_what_nobody_knows_is_refused",
+)
+_shards(
+    "running-sums-along-the-rows-pass",
+    "return op.axis != from_the_end",
+    "return True",
+    "test_a_step_along_the_rows_is_refused",
+)
+_shards(
+    "flips-of-the-rows-pass",
+    "return from_the_end not in op.axes",
+    "return True",
+    "test_a_step_along_the_rows_is_refused",
+)
+_shards(
+    "reshapes-of-the-rows-pass",
+    "return op.before[:lead] == op.after[:lead]",
+    "return True",
+    "test_what_nobody_knows_is_refused",
+)
+_shards(
+    "contractions-of-two-axes-of-rows-pass",
+    '    if len(met) > 1:\n        raise _refused("brings pairs of rows together", node)\n',
+    "",
+    "test_what_nobody_knows_is_refused",
+)
+_shards(
+    "elements-of-one-row-pass-for-a-sum",
+    '    raise _refused(f"of all rows, the axis {over}, is no sum over them", node)',
+    '    return "add"',
+    "test_a_step_along_the_rows_is_refused",
+)
+_shards(
+    "computed-lengths-are-those-of-a-shard",
+    "isinstance(op, ops.Size) and op.name != over and over in Length(op.name).names",
+    "False",
+    "test_what_a_length_is_computed_from_is_refused",
+)
+_shards(
+    "a-result-with-rows-passes",
+    "        if known[output].axis is not None:",
+    "        if False:",
+    "test_bad_input",
+)
+
+# Passes -------------------------------------------------------------------------------------------
+
+_shards(
+    "the-number-of-rows-is-that-of-the-shard",
+    "            part[x] = whole[x] = number\n            continue\n",
+    "            whole[x] = number\n            part[x] = x\n            continue\n",
+    "test_shards_have_the_derivatives_of_the_whole[a mean inside a sum]",
+)
+_shards(
+    "extremes-of-shards-are-added",
+    "        return op.of_two\n",
+    '        return "add"\n',
+    "test_shards_have_the_derivatives_of_the_whole[largest]",
+)
+_shards(
+    "the-first-pass-takes-all-sums",
+    "            if known[x].level == level + 1\n",
+    "            if known[x].level >= level + 1\n",
+    "test_shards_have_the_derivatives_of_the_whole[standardised]",
+)
+
+# Subtotals ----------------------------------------------------------------------------------------
+
+_shards(
+    "an-odd-subtotal-is-dropped",
+    "found = pairs + found[2 * len(pairs) :]",
+    "found = pairs",
+    "test_neighbours_are_joined_alike_in_groups_and_one_by_one",
+)
+_shards(
+    "subtotals-that-are-left-are-joined-from-the-first",
+    "result = self._pair(subtotal, result)",
+    "result = self._pair(result, subtotal)",
+    "test_neighbours_are_joined_alike_in_groups_and_one_by_one",
+)
+_shards(
+    "an-empty-shard-is-computed",
+    "not (rows or empty)",
+    "False",
+    "test_shards_have_the_derivatives_of_the_whole[largest]",
+)
+_shards(
+    "shards-of-two-dtypes-are-joined",
+    "            if one != other:\n",
+    "            if False:\n",
+    "test_bad_input",
+)
+_shards(
+    "numbers-of-rows-are-not-compared",
+    "if len(set(counts.values())) > 1:",
+    "if False:",
+    "test_rows_of_a_shard_are_counted",
+)
