@@ -25,7 +25,7 @@ from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, Lowered
 from numeric.lowering.schedule import schedule
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths
-from symdiff.transforms.checkpoints import Fold
+from symdiff.transforms.checkpoints import Checkpoints, Fold
 from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Loop:
         """The same, as it runs in Functions of these options."""
         found = self._others.get(options)
         if found is None:
-            found = self._others[options] = Loop(self.of, options)
+            found = self._others[options] = self.__class__(self.of, options)
         return found
 
     @cached_property
@@ -207,6 +207,20 @@ def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
     return zip(*columns, strict=True) if columns else range(count)
 
 
+class KeptLoop(Loop):
+    """The same of segments: of what one has made nothing stays when the next one begins."""
+
+    def _of_arrays(
+        self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
+    ) -> np.ndarray:
+        real = [x.dtype for x in (init, *xs, *params) if x.dtype.kind == "f"]
+        path = np.empty((n + 1, *init.shape), np.result_type(*real) if real else DOUBLE)
+        path[0] = init
+        for t in range(n):
+            (path[t + 1],) = self.step(path[t], *[x[t] for x in xs], *params, sizes)
+        return path
+
+
 class Folded:
     """The last carry, and what the steps give, one behind the other."""
 
@@ -249,6 +263,7 @@ def _scan(op: Scan, node: Expr, d: Draft, *xs: Piece) -> Piece:
 def loop(op: Scan) -> Loop:
     """The loop of a scan, one for all Functions without options."""
     of = Of(op.body, (op.carry, *op.xs, *op.params), len(op.xs), op.length, op.reverse)
-    found = structure.once_for(op, lambda: Loop(of, Options()))
+    kind = KeptLoop if isinstance(op, Checkpoints) else Loop
+    found = structure.once_for(op, lambda: kind(of, Options()))
     assert isinstance(found, Loop)
     return found

@@ -286,6 +286,12 @@ _checkpoints(
     "test_a_gradient_takes_the_memory_of_some_carries",
 )
 _checkpoints(
+    "segments-begin-where-the-last-one-did",
+    "self.step(path[t], *[x[t] for x in xs], *params, sizes)",
+    "self.step(path[0], *[x[t] for x in xs], *params, sizes)",
+    "test_arrays_that_are_no_floats_of_python",
+)
+_checkpoints(
     "zeros-of-masks-in-segments-are-forgotten",
     "return whole, _Shares(places, size, width, mark)",
     "return whole, _Shares(places, size, width, NONE)",
