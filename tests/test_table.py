@@ -1161,6 +1161,13 @@ ROWS = (
         lambda x: sd.minimize(lambda y: sd.sum((x - y) ** 2 + 2 * y**2), x),
     ),
     row(
+        "odeint",
+        (((),), ((3,),), ((2, 2),)),
+        lambda x: np.stack([x, x + 0.5, x + 2]),
+        lambda x: sd.odeint(lambda y, t: sd.ones(y.shape) * t, x, [0.0, 1.0, 2.0], max_steps=50),
+        single=False,  # the times are data, of doubles
+    ),
+    row(
         "linear_solve",
         (((3,),), ((2, 2),), ((0,),)),
         lambda x: x / 2,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symdiff.transforms.roots import Equations
 
 
-class _Programs:
+class Programs:
     """The programs of the equations of an op, for values of x and of the params."""
 
     def __init__(self, op: Equations) -> None:
@@ -50,14 +50,20 @@ class _Programs:
         return [lengths(y.shape, sizes) for y in self.outputs]
 
 
-def _started(x: Any, params: Sequence[Any]) -> np.ndarray:
-    """A point of the precision of all that is given."""
-    real = [a.dtype for a in (x, *params) if a.dtype.kind == "f"]
+def precision(operands: Sequence[Any]) -> np.dtype:
+    """That of all operands, which LAPACK has."""
+    real = [x.dtype for x in operands if x.dtype.kind == "f"]
     dtype = np.result_type(*real) if real else DOUBLE
-    return np.array(x, np.float32 if dtype.itemsize < 8 else dtype)
+    return np.dtype(np.float32) if dtype.itemsize < 8 else dtype
 
 
-class RootOf(_Programs):
+def whole(found: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A result of a program, which may be a number or thin, in its shape."""
+    array = np.asarray(found)
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
+class RootOf(Programs):
     """The roots of equations, for values of the start and the params."""
 
     def __init__(self, op: Root) -> None:
@@ -66,7 +72,7 @@ class RootOf(_Programs):
 
     def __call__(self, start: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The root, an array of its own."""
-        x = _started(start, params)
+        x = np.array(start, precision([start, *params]))
         if self.solver is not None:
             x = self._looked_for(x, params, sizes)
         shape, shapes = x.shape, self.shapes(sizes)
@@ -75,12 +81,8 @@ class RootOf(_Programs):
         run = self.all
 
         def evaluate(points: np.ndarray) -> newton.State:
-            # Results may be weak, thin or views of the arguments.
             found = run(points.reshape(shape)[()], *params, sizes)
-            f, slope, *merit = [
-                np.broadcast_to(np.asarray(y, x.dtype), s)
-                for y, s in zip(found, shapes, strict=True)
-            ]
+            f, slope, *merit = [whole(y, s) for y, s in zip(found, shapes, strict=True)]
             residual = f.reshape(batch, n)
             return newton.State(
                 merit[0].reshape(batch) if merit else residual[:, :0],
@@ -123,13 +125,13 @@ class RootOf(_Programs):
 
         def function(at: Any) -> Any:
             (found,) = run(np.reshape(np.asarray(at, x.dtype), x.shape)[()], *params, sizes)
-            wide = np.broadcast_to(np.asarray(found), lengths(output.shape, sizes))
+            wide = whole(found, lengths(output.shape, sizes))
             return np.array(wide.reshape(lengths(shape, sizes)))[()]
 
         return function
 
 
-class LinearSolutionOf(_Programs):
+class LinearSolutionOf(Programs):
     """The solutions of linear equations, for values of the right side and the params."""
 
     def __init__(self, op: LinearSolution) -> None:
@@ -138,15 +140,14 @@ class LinearSolutionOf(_Programs):
 
     def __call__(self, b: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The solution, an array of its own."""
-        right = _started(b, params)
+        right = np.array(b, precision([b, *params]))
         shape, run = right.shape, self.all
         batch = math.prod(shape[: self.lead])
         rows = right.reshape(batch, math.prod(shape[self.lead :]))
 
         def product(x: np.ndarray) -> np.ndarray:
             (found,) = run(x.reshape(shape)[()], *params, sizes)
-            wide: np.ndarray = np.broadcast_to(np.asarray(found, right.dtype), shape)
-            return wide.reshape(rows.shape)
+            return whole(found, shape).reshape(rows.shape)
 
         most = self.max_steps or 10 * rows.shape[1] + 10
         found = krylov.solved(self.method, product, rows, self.rtol, most, shape)
