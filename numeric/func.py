@@ -23,6 +23,7 @@ from numeric.autograd.evaluations import (
 )
 from numeric.eager.tensor import Tensor
 from numeric.guesses import FUNC
+from numeric.tracing.loops import fori_loop, scan, while_loop
 from numeric.tracing.nested import contents, filled, flat
 from numeric.tracing.vmap import vmap
 from symdiff.guesses import missing
@@ -31,7 +32,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = [
+    "fori_loop",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "scan",
+    "vjp",
+    "vmap",
+    "while_loop",
+]
 
 # Gradients --------------------------------------------------------------------------------------
 
