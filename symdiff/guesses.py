@@ -97,13 +97,11 @@ PACKAGE: dict[str, str] = {
     "linalg": "its functions are here: sd.solve, sd.inv, sd.det, sd.norm ...",
     "special": "its functions are here: sd.erf, sd.gamma, sd.jv ...",
     **dict.fromkeys(
-        ("optimize", "minimize", "least_squares"),
+        ("optimize", "least_squares"),
         "numeric.export.scipy(f, x) has fun, jac and hess for SciPy's",
     ),
     "curve_fit": "numeric.export.scipy of the residuals, for SciPy's least_squares",
-    **dict.fromkeys(
-        ("solve_ivp", "odeint"), "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's"
-    ),
+    "solve_ivp": "sd.odeint(rhs, y0, t); numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's",
     "gradient": "sd.grad differentiates, sd.finite_diff subtracts neighbours",
     **dict.fromkeys(("deriv", "D", "differentiate"), "sd.diff(f, x)"),
     **dict.fromkeys(("jacfwd", "jacrev", "jac", "Jacobian"), "sd.jacobian(f, x)"),
