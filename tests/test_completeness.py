@@ -34,6 +34,7 @@ from symdiff.graph.expr import rebuild
 from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
+from symdiff.transforms.checkpoints import Checkpoints, Fold
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
@@ -353,6 +354,8 @@ NOT_DRAWN = {
     Mesh: "SciPy's, not a formula of ours: tests/symdiff/test_odes.py",
     LinearSolution: "maps are stated by themselves: tests/symdiff/test_solutions.py",
     Scan: "bodies are drawn by themselves: tests/symdiff/test_scan.py",
+    Checkpoints: "a scan in segments: tests/symdiff/test_checkpoints.py",
+    Fold: "the cotangents of such a scan: tests/symdiff/test_checkpoints.py",
     Steps: "bodies are drawn by themselves: tests/symdiff/test_while_loop.py",
     Sized: "it has a scan inside: tests/symdiff/test_while_loop.py",
     **dict.fromkeys(decomposed.VALUES.keys() - {opaque_ops.CofactorTangent}, _ELEMENTS),

@@ -1131,6 +1131,17 @@ ROWS = (
         ),
     ),
     row(
+        "scan in segments",
+        (((5,), ()), ((3, 2), (2,)), ((0,), ())),
+        lambda x, s: np.stack([s, *_states(x, s)]),
+        lambda x, s: sd.concat(
+            [
+                s[None],
+                sd.scan(lambda c, x: (sd.sin(c) + c * x,) * 2, s, x, reverse=True, checkpoint=2)[1],
+            ]
+        ),
+    ),
+    row(
         "fori_loop",
         (((),), ((3,),), ((0,),)),
         lambda x: np.sin(2 * np.sin(x)) * 3,

@@ -63,7 +63,7 @@ class MeshOf(Programs):
     ) -> np.ndarray:
         """Where SciPy's steps begin and end."""
         solver = _solver(self.method)
-        shape, run = np.shape(y), self.program(self.outputs[:1])
+        shape, run = np.shape(y), self.program(self.outputs[0])
         start = np.array(y, float).ravel()
 
         def function(t: float, flat: np.ndarray) -> np.ndarray:
@@ -72,7 +72,7 @@ class MeshOf(Programs):
 
         options: dict[str, Any] = {"rtol": max(self.rtol, 100 * np.finfo(float).eps)}
         if len(self.outputs) > 1:
-            slope = self.program(self.outputs[1:])
+            slope = self.program(self.outputs[1])
 
             def matrix(t: float, flat: np.ndarray) -> np.ndarray:
                 (found,) = slope(flat.reshape(shape)[()], np.float64(t), *params, sizes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numeric.lowering.programs import DOUBLE, Lowered
 from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import lengths
+from symdiff.locks import once
 from symdiff.transforms.roots import LinearSolution, Root
 
 if TYPE_CHECKING:
@@ -34,16 +34,14 @@ class Programs:
         self.name, self.outputs = op.name, op.outputs
         self.symbols = (op.x, *op.params)
         self.emitter = Emitter()
+        self.found: dict[tuple[Expr, ...], Callable[..., Sequence[Any]]] = {}
 
-    @cached_property
-    def all(self) -> Callable[..., Sequence[Any]]:
-        """All outputs."""
-        return self.program(self.outputs)
-
-    def program(self, outputs: Sequence[Expr]) -> Callable[..., Sequence[Any]]:
-        """Some outputs."""
-        made = (self.name, self.symbols, tuple(outputs), [True] * len(outputs), "")
-        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+    def program(self, *outputs: Expr) -> Callable[..., Sequence[Any]]:
+        """Some outputs, all of them without arguments."""
+        outputs = outputs or self.outputs
+        made = (self.name, self.symbols, outputs, [True] * len(outputs), "")
+        write = lambda: Lowered(self.emitter, *made).program(NUMPY, roll=False).function  # noqa: E731
+        return once(self.found, outputs, self.emitter.lock, write)
 
     def shapes(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
         """Those of the outputs."""
@@ -78,7 +76,7 @@ class RootOf(Programs):
         shape, shapes = x.shape, self.shapes(sizes)
         batch = math.prod(lengths(self.lead, sizes))
         n = shapes[1][-1]
-        run = self.all
+        run = self.program()
 
         def evaluate(points: np.ndarray) -> newton.State:
             found = run(points.reshape(shape)[()], *params, sizes)
@@ -121,7 +119,7 @@ class RootOf(Programs):
         sizes: Mapping[str, int],
     ) -> Callable[[Any], Any]:
         """An output as a function of x alone."""
-        run = self.program([output])
+        run = self.program(output)
 
         def function(at: Any) -> Any:
             (found,) = run(np.reshape(np.asarray(at, x.dtype), x.shape)[()], *params, sizes)
@@ -141,7 +139,7 @@ class LinearSolutionOf(Programs):
     def __call__(self, b: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The solution, an array of its own."""
         right = np.array(b, precision([b, *params]))
-        shape, run = right.shape, self.all
+        shape, run = right.shape, self.program()
         batch = math.prod(shape[: self.lead])
         rows = right.reshape(batch, math.prod(shape[self.lead :]))
 
