@@ -147,7 +147,9 @@ def test_errors_name_the_shard(cluster):
         S([*xs[:2], dask.delayed(xs[2][:10]), xs[3]], ys, AT)
     assert failure.value.shard == 2
     single = [*ys[:3], dask.delayed(ys[3].astype(np.float32))]
-    with pytest.raises(TypeError, match="y is float64 in shard 2 and float32 in shard 3"):
+    with pytest.raises(
+        TypeError, match=r"y is float64 \(n\) in shard 2 and float32 \(n\) in shard 3"
+    ):
         S(xs, single, AT)
 
 
