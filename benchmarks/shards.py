@@ -47,12 +47,27 @@ def cut(x: np.ndarray, count: int) -> list[np.ndarray]:
     return np.array_split(x, count)
 
 
+def scattered(client: Any, data: dict[str, np.ndarray], count: int) -> list[list[Any]]:
+    """Shards of X and y, those of one number on one worker."""
+    workers = list(client.scheduler_info()["workers"])
+    found: list[list[Any]] = []
+    for name in ("X", "y"):
+        parts = cut(data[name], count)
+        found.append(
+            [
+                client.scatter(part, workers=[workers[i * len(workers) // count]], hash=False)
+                for i, part in enumerate(parts)
+            ]
+        )
+    return found
+
+
 def speed(client: Any, rows: int, rounds: int = 7) -> None:
     """Two workers beside one process."""
     (loss, inputs), data = logistic(rows)
     S = nm.sharded(loss, inputs, over="n")
     F = nm.lower(loss, inputs, threads=1)
-    shards = [client.scatter(cut(data[name], 16)) for name in ("X", "y")]
+    shards = scattered(client, data, 16)
     w = data["w"]
     value, (gradient,) = S.value_and_grad(*shards, w, wrt="w")
     expected = F.value_and_grad(data["X"], data["y"], w, wrt="w")
@@ -77,7 +92,7 @@ def overhead(client: Any) -> None:
     """Shards of a row each: nothing but overhead, a shard."""
     (loss, inputs), data = logistic(1_000)
     S = nm.sharded(loss, inputs, over="n")
-    shards = [client.scatter(cut(data[name], 1_000)) for name in ("X", "y")]
+    shards = scattered(client, data, 1_000)
     call = lambda: S.value_and_grad(*shards, data["w"], wrt="w")  # noqa: E731
     call()
     times = []

@@ -86,6 +86,7 @@ from symdiff.transforms.batching import batch as batch
 from symdiff.transforms.loops import fori_loop as fori_loop
 from symdiff.transforms.loops import scan as scan
 from symdiff.transforms.loops import while_loop as while_loop
+from symdiff.transforms.odes import odeint as odeint
 from symdiff.transforms.solutions import fixed_point as fixed_point
 from symdiff.transforms.solutions import linear_solve as linear_solve
 from symdiff.transforms.solutions import minimize as minimize
@@ -167,6 +168,7 @@ if not TYPE_CHECKING:
         "linear_solve",
         "minimize",
         "nodes",
+        "odeint",
         "parse",
         "pi",
         "root",

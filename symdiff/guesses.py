@@ -97,13 +97,11 @@ PACKAGE: dict[str, str] = {
     "linalg": "its functions are here: sd.solve, sd.inv, sd.det, sd.norm ...",
     "special": "its functions are here: sd.erf, sd.gamma, sd.jv ...",
     **dict.fromkeys(
-        ("optimize", "minimize", "least_squares"),
+        ("optimize", "least_squares"),
         "numeric.export.scipy(f, x) has fun, jac and hess for SciPy's",
     ),
     "curve_fit": "numeric.export.scipy of the residuals, for SciPy's least_squares",
-    **dict.fromkeys(
-        ("solve_ivp", "odeint"), "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's"
-    ),
+    "solve_ivp": "sd.odeint(rhs, y0, t); numeric.export.solve_ivp(rhs, y) is for SciPy's",
     "gradient": "sd.grad differentiates, sd.finite_diff subtracts neighbours",
     **dict.fromkeys(("deriv", "D", "differentiate"), "sd.diff(f, x)"),
     **dict.fromkeys(("jacfwd", "jacrev", "jac", "Jacobian"), "sd.jacobian(f, x)"),
@@ -129,9 +127,7 @@ PACKAGE: dict[str, str] = {
         ("MatrixSymbol", "IndexedBase"), 'sd.symbol("A", (2, 3)), or with named lengths'
     ),
     **dict.fromkeys(("conjugate", "conj", "re", "im", "real", "imag", "arg", "angle"), _REAL),
-    **dict.fromkeys(
-        ("root", "real_root"), "sd.cbrt(x), or x ** sd.constant(fractions.Fraction(1, 5))"
-    ),
+    "real_root": "sd.cbrt(x), or x ** sd.constant(fractions.Fraction(1, 5))",
     "Mod": "x % y",
     "ceiling": "sd.ceil",
     "frac": "x - sd.floor(x)",
@@ -153,7 +149,7 @@ PACKAGE: dict[str, str] = {
     "vmap": "sd.batch gives a formula a leading axis",
     "jit": "numeric.lower makes a fast function of a formula",
     "block": "sd.concat of rows that sd.concat made",
-    **dict.fromkeys(("while_loop", "mapaccum"), _LOOP),
+    "mapaccum": _LOOP,
     **_SYMPYS,
     "taylor": "sd.series(f, x, x0, n)",
     "Limit": "sd.limit(f, x, x0)",

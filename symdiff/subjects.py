@@ -26,6 +26,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
         "transforms.batching",
         "transforms.loops",
         "transforms.solutions",
+        "transforms.odes",
         "exact.counting",
     ),
     "Showing": ("display",),

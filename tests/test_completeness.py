@@ -34,6 +34,8 @@ from symdiff.graph.expr import rebuild
 from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
+from symdiff.transforms.checkpoints import Checkpoints, Fold
+from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
 from symdiff.transforms.while_loops import Sized, Steps
@@ -142,7 +144,11 @@ def test_an_op_has_nodes(cls):
 # Rules --------------------------------------------------------------------------------------------
 
 # Ops by whose operands nothing is differentiated: a derivative of 0, or a refused one.
-CONSTANT = {opaque_ops.DetSign: "piecewise constant", ops.Barrier: "no derivative by definition"}
+CONSTANT = {
+    opaque_ops.DetSign: "piecewise constant",
+    ops.Barrier: "no derivative by definition",
+    Mesh: "steps that SciPy chose are data",
+}
 # Ops that refuse some derivative by definition.
 REFUSES = {CustomPullback: "a product stated in NumPy has no derivative of its own"}
 
@@ -292,7 +298,7 @@ def test_an_op_is_counted(cls):
         if cls in (Custom, CustomPullback):
             with pytest.raises(Unsupported, match="is a black box"):
                 sd.count_operations(node)
-        elif cls in (Root, LinearSolution, Sized, Steps):
+        elif cls in (Root, LinearSolution, Mesh, Sized, Steps):
             with pytest.raises(Unsupported, match="takes as many steps as it needs"):
                 sd.count_operations(node)
         else:
@@ -345,8 +351,11 @@ NOT_DRAWN = {
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
     Root: "equations are drawn by themselves: tests/symdiff/test_solutions.py",
+    Mesh: "SciPy's, not a formula of ours: tests/symdiff/test_odes.py",
     LinearSolution: "maps are stated by themselves: tests/symdiff/test_solutions.py",
     Scan: "bodies are drawn by themselves: tests/symdiff/test_scan.py",
+    Checkpoints: "a scan in segments: tests/symdiff/test_checkpoints.py",
+    Fold: "the cotangents of such a scan: tests/symdiff/test_checkpoints.py",
     Steps: "bodies are drawn by themselves: tests/symdiff/test_while_loop.py",
     Sized: "it has a scan inside: tests/symdiff/test_while_loop.py",
     **dict.fromkeys(decomposed.VALUES.keys() - {opaque_ops.CofactorTangent}, _ELEMENTS),

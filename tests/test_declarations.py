@@ -29,6 +29,8 @@ from symdiff.graph.algebra import linear, opaque
 from symdiff.graph.contraction import symmetric
 from symdiff.graph.signatures import Signature
 from symdiff.interchange.pickling import described
+from symdiff.transforms.checkpoints import Checkpoints, Fold
+from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import Equations, LinearSolution, Root
 from symdiff.transforms.scans import Scan
 from symdiff.transforms.while_loops import Sized, Steps
@@ -42,8 +44,11 @@ if TYPE_CHECKING:
 
 BLACK_BOXES = (Custom, CustomPullback)
 # These are what their bodies are, which is no fact of the class: test_scan.py, test_solutions.py,
-# test_while_loop.py.
-OTHERS = (*BLACK_BOXES, Equations, Root, LinearSolution, Scan, Sized, Steps)
+# test_while_loop.py, test_checkpoints.py, test_odes.py.
+OTHERS = (
+    *(*BLACK_BOXES, Equations, Root, LinearSolution, Mesh),
+    *(Scan, Checkpoints, Fold, Sized, Steps),
+)
 OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in OTHERS]
 
 

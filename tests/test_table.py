@@ -1131,6 +1131,17 @@ ROWS = (
         ),
     ),
     row(
+        "scan in segments",
+        (((5,), ()), ((3, 2), (2,)), ((0,), ())),
+        lambda x, s: np.stack([s, *_states(x, s)]),
+        lambda x, s: sd.concat(
+            [
+                s[None],
+                sd.scan(lambda c, x: (sd.sin(c) + c * x,) * 2, s, x, reverse=True, checkpoint=2)[1],
+            ]
+        ),
+    ),
+    row(
         "fori_loop",
         (((),), ((3,),), ((0,),)),
         lambda x: np.sin(2 * np.sin(x)) * 3,
@@ -1159,6 +1170,13 @@ ROWS = (
         (((),), ((3,),), ((2, 2),), ((0,),)),
         lambda x: x / 3,
         lambda x: sd.minimize(lambda y: sd.sum((x - y) ** 2 + 2 * y**2), x),
+    ),
+    row(
+        "odeint",
+        (((),), ((3,),), ((2, 2),)),
+        lambda x: np.stack([x, x + 0.5, x + 2]),
+        lambda x: sd.odeint(lambda y, t: sd.ones(y.shape) * t, x, [0.0, 1.0, 2.0], max_steps=50),
+        single=False,  # the times are data, of doubles
     ),
     row(
         "linear_solve",

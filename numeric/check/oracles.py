@@ -11,7 +11,8 @@ import numpy as np
 
 from symdiff.display.printing import short
 from symdiff.errors import ShapeError
-from symdiff.exact.evaluation import plain_value, primitives
+from symdiff.exact.components import primitives
+from symdiff.exact.evaluation import plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -25,6 +25,7 @@ from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, Lowered
 from numeric.lowering.schedule import schedule
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths
+from symdiff.transforms.checkpoints import Checkpoints, Fold
 from symdiff.transforms.scans import Scan
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Loop:
         """The same, as it runs in Functions of these options."""
         found = self._others.get(options)
         if found is None:
-            found = self._others[options] = Loop(self.of, options)
+            found = self._others[options] = self.__class__(self.of, options)
         return found
 
     @cached_property
@@ -206,6 +207,54 @@ def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
     return zip(*columns, strict=True) if columns else range(count)
 
 
+class KeptLoop(Loop):
+    """The same of segments: of what one has made nothing stays when the next one begins."""
+
+    def _of_arrays(
+        self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
+    ) -> np.ndarray:
+        real = [x.dtype for x in (init, *xs, *params) if x.dtype.kind == "f"]
+        path = np.empty((n + 1, *init.shape), np.result_type(*real) if real else DOUBLE)
+        path[0] = init
+        for t in range(n):
+            (path[t + 1],) = self.step(path[t], *[x[t] for x in xs], *params, sizes)
+        return path
+
+
+class Folded:
+    """The last carry, and what the steps give, one behind the other."""
+
+    def __init__(self, op: Fold) -> None:
+        self.symbols, self.body = op.symbols, op.body
+        self.length, self.reverse, self.columns = op.length, op.reverse, len(op.xs)
+        self.emitter = Emitter()
+
+    @cached_property
+    def step(self) -> Callable[..., Sequence[Any]]:
+        """The body, of arrays: carry, xs, params and the lengths of axes."""
+        made = ("step", self.symbols, (self.body,), [True], "")
+        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+
+    def __call__(self, init: Any, *others: Any, sizes: Mapping[str, int]) -> np.ndarray:
+        """An array of its own."""
+        n, xs, params = self.length, others[: self.columns], others[self.columns :]
+        (size,) = lengths(self.body.shape, sizes)
+        real = [x.dtype for x in (init, *others) if x.dtype.kind == "f"]
+        found = np.empty(len(init) + n * (size - len(init)), np.result_type(*real))
+        carry, rows = found[: len(init)], found[len(init) :].reshape(n, -1)
+        carry[:] = init
+        for t in range(n)[:: -1 if self.reverse else 1]:
+            (made,) = self.step(carry, *[x[t] for x in xs], *params, sizes)
+            carry[:], rows[t] = made[: len(init)], made[len(init) :]
+        return found
+
+
+@structure.register(Fold)
+def _fold(op: Fold, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    run = structure.once_for(op, lambda: Folded(op))
+    return structure.call(d, "fold", run, *xs, sizes="sizes")
+
+
 @structure.register(Scan)
 def _scan(op: Scan, node: Expr, d: Draft, *xs: Piece) -> Piece:
     return structure.call(d, "scan", loop(op), *xs, sizes="sizes")
@@ -214,6 +263,7 @@ def _scan(op: Scan, node: Expr, d: Draft, *xs: Piece) -> Piece:
 def loop(op: Scan) -> Loop:
     """The loop of a scan, one for all Functions without options."""
     of = Of(op.body, (op.carry, *op.xs, *op.params), len(op.xs), op.length, op.reverse)
-    found = structure.once_for(op, lambda: Loop(of, Options()))
+    kind = KeptLoop if isinstance(op, Checkpoints) else Loop
+    found = structure.once_for(op, lambda: kind(of, Options()))
     assert isinstance(found, Loop)
     return found

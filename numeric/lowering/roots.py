@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numeric.lowering.programs import DOUBLE, Lowered
 from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import lengths
+from symdiff.locks import once
 from symdiff.transforms.roots import LinearSolution, Root
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from symdiff.transforms.roots import Equations
 
 
-class _Programs:
+class Programs:
     """The programs of the equations of an op, for values of x and of the params."""
 
     def __init__(self, op: Equations) -> None:
@@ -34,30 +34,34 @@ class _Programs:
         self.name, self.outputs = op.name, op.outputs
         self.symbols = (op.x, *op.params)
         self.emitter = Emitter()
+        self.found: dict[tuple[Expr, ...], Callable[..., Sequence[Any]]] = {}
 
-    @cached_property
-    def all(self) -> Callable[..., Sequence[Any]]:
-        """All outputs."""
-        return self.program(self.outputs)
-
-    def program(self, outputs: Sequence[Expr]) -> Callable[..., Sequence[Any]]:
-        """Some outputs."""
-        made = (self.name, self.symbols, tuple(outputs), [True] * len(outputs), "")
-        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+    def program(self, *outputs: Expr) -> Callable[..., Sequence[Any]]:
+        """Some outputs, all of them without arguments."""
+        outputs = outputs or self.outputs
+        made = (self.name, self.symbols, outputs, [True] * len(outputs), "")
+        write = lambda: Lowered(self.emitter, *made).program(NUMPY, roll=False).function  # noqa: E731
+        return once(self.found, outputs, self.emitter.lock, write)
 
     def shapes(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
         """Those of the outputs."""
         return [lengths(y.shape, sizes) for y in self.outputs]
 
 
-def _started(x: Any, params: Sequence[Any]) -> np.ndarray:
-    """A point of the precision of all that is given."""
-    real = [a.dtype for a in (x, *params) if a.dtype.kind == "f"]
+def precision(operands: Sequence[Any]) -> np.dtype:
+    """That of all operands, which LAPACK has."""
+    real = [x.dtype for x in operands if x.dtype.kind == "f"]
     dtype = np.result_type(*real) if real else DOUBLE
-    return np.array(x, np.float32 if dtype.itemsize < 8 else dtype)
+    return np.dtype(np.float32) if dtype.itemsize < 8 else dtype
 
 
-class RootOf(_Programs):
+def whole(found: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A result of a program, which may be a number or thin, in its shape."""
+    array = np.asarray(found)
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
+class RootOf(Programs):
     """The roots of equations, for values of the start and the params."""
 
     def __init__(self, op: Root) -> None:
@@ -66,21 +70,17 @@ class RootOf(_Programs):
 
     def __call__(self, start: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The root, an array of its own."""
-        x = _started(start, params)
+        x = np.array(start, precision([start, *params]))
         if self.solver is not None:
             x = self._looked_for(x, params, sizes)
         shape, shapes = x.shape, self.shapes(sizes)
         batch = math.prod(lengths(self.lead, sizes))
         n = shapes[1][-1]
-        run = self.all
+        run = self.program()
 
         def evaluate(points: np.ndarray) -> newton.State:
-            # Results may be weak, thin or views of the arguments.
             found = run(points.reshape(shape)[()], *params, sizes)
-            f, slope, *merit = [
-                np.broadcast_to(np.asarray(y, x.dtype), s)
-                for y, s in zip(found, shapes, strict=True)
-            ]
+            f, slope, *merit = [whole(y, s) for y, s in zip(found, shapes, strict=True)]
             residual = f.reshape(batch, n)
             return newton.State(
                 merit[0].reshape(batch) if merit else residual[:, :0],
@@ -119,17 +119,17 @@ class RootOf(_Programs):
         sizes: Mapping[str, int],
     ) -> Callable[[Any], Any]:
         """An output as a function of x alone."""
-        run = self.program([output])
+        run = self.program(output)
 
         def function(at: Any) -> Any:
             (found,) = run(np.reshape(np.asarray(at, x.dtype), x.shape)[()], *params, sizes)
-            wide = np.broadcast_to(np.asarray(found), lengths(output.shape, sizes))
+            wide = whole(found, lengths(output.shape, sizes))
             return np.array(wide.reshape(lengths(shape, sizes)))[()]
 
         return function
 
 
-class LinearSolutionOf(_Programs):
+class LinearSolutionOf(Programs):
     """The solutions of linear equations, for values of the right side and the params."""
 
     def __init__(self, op: LinearSolution) -> None:
@@ -138,15 +138,14 @@ class LinearSolutionOf(_Programs):
 
     def __call__(self, b: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The solution, an array of its own."""
-        right = _started(b, params)
-        shape, run = right.shape, self.all
+        right = np.array(b, precision([b, *params]))
+        shape, run = right.shape, self.program()
         batch = math.prod(shape[: self.lead])
         rows = right.reshape(batch, math.prod(shape[self.lead :]))
 
         def product(x: np.ndarray) -> np.ndarray:
             (found,) = run(x.reshape(shape)[()], *params, sizes)
-            wide: np.ndarray = np.broadcast_to(np.asarray(found, right.dtype), shape)
-            return wide.reshape(rows.shape)
+            return whole(found, shape).reshape(rows.shape)
 
         most = self.max_steps or 10 * rows.shape[1] + 10
         found = krylov.solved(self.method, product, rows, self.rtol, most, shape)

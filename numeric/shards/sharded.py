@@ -15,6 +15,7 @@ from symdiff.graph import ops
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
+from symdiff.graph.node import topological
 from symdiff.transforms.row_sums import row_sums
 
 if TYPE_CHECKING:
@@ -89,8 +90,12 @@ class _Task:
     def __init__(self, plan: Plan, of: Sharded) -> None:
         number = () if plan.rows is None else (plan.rows,)
         wholes: tuple[Expr, ...] = ()
-        self.needs_number = bool(number)
-        self.walks = []
+        self.number = number
+        self.walks: list[_Walk] = []
+        first = plan.passes[:1]
+        self.counts_first = bool(first) and plan.rows in set(
+            topological([s.part for s in first[0].sums])
+        )
         for given, sums in plan.passes:
             known = (*of.others, *number, *wholes)
             before = lower([y for _, y in given], known) if given else None
@@ -129,6 +134,7 @@ class Sharded:
         self.options = {"threads": 1, **options}
         self._many, self._executor, self._progress = many, executor, progress
         self._tasks: dict[Any, _Task] = {}
+        self._counted: tuple[list[Any], int] = ([], 0)
         row_sums(outputs, over)  # refused now, not in a call
         if len(self.axes) < max(len(self.rows), 1):
             what = ", ".join([f"{_name(x)} {x.shape}" for x in self.rows]) or "none"
@@ -295,18 +301,29 @@ class Sharded:
                 return by_dask(program, given, shards, self._progress)
             return on_executor(self._executor, program, given, shards, self._progress)
 
-        known = others
-        if task.needs_number:
-            if rows is None:
-                rows = walked(ShardProgram(None, self.axes, (), self.over), ()).rows
-            known = (*others, rows)
-        fixed = known
+        def counted() -> int:
+            # Dask's keys name data that does not change: it is counted once for a fit.
+            keys = [getattr(shard[0], "key", None) for shard in shards]
+            if None in keys or keys != self._counted[0]:
+                number = walked(ShardProgram(None, self.axes, (), self.over), ()).rows
+                self._counted = keys, number
+            return self._counted[1]
+
+        if rows is None and task.counts_first:
+            rows = counted()
+        wholes: tuple[Any, ...] = ()
         for before, program in task.walks:
-            given = (*fixed, *(() if before is None else before(*known)))
+            fixed = (*others, *((0 if rows is None else rows,) if task.number else ()))
+            given = (*fixed, *(() if before is None else before(*fixed, *wholes)))
             subtotal = walked(program, given)
+            if rows is None:  # the first pass did not ask
+                rows = subtotal.rows
             if subtotal.values is None:  # no shard has a row
                 subtotal = program.subtotal(0, given, *_computed(shards[0]), empty=True)
-            known = (*known, *subtotal.values)
+            wholes = (*wholes, *subtotal.values)
+        if rows is None and task.number:
+            rows = counted()
+        known = (*others, *((rows,) if task.number else ()), *wholes)
         return task.after(*known)  # type: ignore[no-any-return]
 
     def _bound(self, args: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:

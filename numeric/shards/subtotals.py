@@ -41,7 +41,7 @@ class Subtotal(NamedTuple):
 
     shard: int  # the first one
     rows: int
-    dtypes: tuple[str, ...]
+    kinds: tuple[str, ...]  # of the arrays: dtypes and shapes, which are the same in all shards
     values: tuple[Any, ...] | None
 
 
@@ -80,9 +80,9 @@ class ShardProgram:
         try:
             arrays = [np.asarray(x) for x in data]
             rows = self._count(arrays)
-            dtypes = tuple([str(x.dtype) for x in arrays])
+            kinds = tuple(map(self._kind, self.rows, arrays))
             if self.function is None or not (rows or empty):
-                return Subtotal(shard, rows, dtypes, () if self.function is None else None)
+                return Subtotal(shard, rows, kinds, () if self.function is None else None)
             # Whole numbers of real operands, as counts of ties, come as real ones.
             values = tuple(
                 [
@@ -94,7 +94,7 @@ class ShardProgram:
             )
         except Exception as error:
             raise ShardError(f"shard {shard}: {type(error).__name__}: {error}", shard) from error
-        return Subtotal(shard, rows, dtypes, values)
+        return Subtotal(shard, rows, kinds, values)
 
     def _count(self, arrays: Sequence[NDArray[Any]]) -> int:
         counts: dict[str, int] = {}
@@ -106,6 +106,10 @@ class ShardProgram:
             found = ", ".join([f"{name} has {n}" for name, n in counts.items()])
             raise ValueError(f"numbers of rows, the axis {self.over}, differ: {found}")
         return next(iter(counts.values()))
+
+    def _kind(self, row: tuple[str, int], x: NDArray[Any]) -> str:
+        axes = [self.over if k == row[1] else str(n) for k, n in enumerate(x.shape)]
+        return f"{x.dtype} ({', '.join(axes)})"
 
     def joined(self, subtotals: Sequence[Subtotal]) -> Subtotal:
         """The subtotal of neighbours: pairs are joined, then pairs of these, an odd one at last.
@@ -119,11 +123,11 @@ class ShardProgram:
         return found[0]
 
     def _pair(self, a: Subtotal, b: Subtotal) -> Subtotal:
-        for (name, _), one, other in zip(self.rows, a.dtypes, b.dtypes, strict=True):
+        for (name, _), one, other in zip(self.rows, a.kinds, b.kinds, strict=True):
             if one != other:
                 raise TypeError(
                     f"{name} is {one} in shard {a.shard} and {other} in shard {b.shard}: "
-                    "convert one of them"
+                    "shards have to be alike"
                 )
         if a.values is None or b.values is None:
             values = b.values if a.values is None else a.values
@@ -135,7 +139,7 @@ class ShardProgram:
                         for join, x, y in zip(self.joins, a.values, b.values, strict=True)
                     ]
                 )
-        return Subtotal(a.shard, a.rows + b.rows, a.dtypes, values)
+        return Subtotal(a.shard, a.rows + b.rows, a.kinds, values)
 
     def joined_in_order(self, subtotals: Iterable[Subtotal]) -> Subtotal:
         """The same, of subtotals that come one after the other: few of them are kept at a time."""

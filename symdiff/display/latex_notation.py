@@ -53,7 +53,8 @@ BREAK = "\x01"  # where a line is broken
 _PLAIN_NAME = re.compile(r"(\\?[^\W\d_]+)(_\{\w+\})?")
 _ESCAPES = {
     **{sign: "\\" + sign for sign in "{}_$#%&"},
-    **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ ", "'": r"\text{'}"},
+    **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ "},
+    **{"'": r"\text{'}", '"': r'\text{"}'},
     **{"<": r"\lt{}", ">": r"\gt{}"},  # if it comes into HTML as it is
 }
 _LEFT_OUT = "..."

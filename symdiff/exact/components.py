@@ -21,10 +21,13 @@ import sympy as sp
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axis_lengths import bound
-from symdiff.graph.formula_nodes import is_decision, over_formula
+from symdiff.graph.expr import rebuild
+from symdiff.graph.formula_nodes import is_decision, lift, over_formula
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
+from symdiff.scalars.formula import canonical, kernel_symbol
+from symdiff.transforms.checkpoints import Fold
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
 from symdiff.transforms.while_loops import Sized, Steps, too_many
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dim, Op, Shape
     from symdiff.graph.number import Number
 
-__all__ = ["EXPANDED", "Arithmetic", "evaluated", "filled"]
+__all__ = ["EXPANDED", "Arithmetic", "evaluated", "filled", "primitives"]
 
 # Determinants up to this size are sums of products: exact wherever sums and products are.
 EXPANDED = 6
@@ -202,6 +205,22 @@ def evaluated(
     return [values[node] for node in outputs]
 
 
+def primitives(outputs: Sequence[Expr]) -> list[Expr]:
+    """``outputs`` with user-defined pointwise functions written out in primitive nodes."""
+    nodes = topological(outputs)
+    if all(not isinstance(node.op, ops.Pointwise) or node.op.primitive for node in nodes):
+        return list(outputs)
+    done: dict[Expr, Expr] = {}
+    for node in nodes:
+        args = tuple([done[arg] for arg in node.args])
+        if isinstance(node.op, ops.Pointwise) and not node.op.primitive:
+            env = {kernel_symbol(k): arg for k, arg in enumerate(args)}
+            done[node] = lift(canonical(node.op.formula), env)
+        else:
+            done[node] = rebuild(node, args)
+    return [done[node] for node in outputs]
+
+
 def filled(shape: tuple[int, ...], elements: Iterable[Any]) -> NDArray[Any]:
     """An object array of ``elements`` in C order.
 
@@ -342,6 +361,10 @@ class _Walk:
 
     # Opaque ---------------------------------------------------------------------------------------
 
+    def inside(self, outputs: Sequence[Expr], env: Mapping[Expr, Any]) -> list[Any]:
+        """The values of what stands in an op."""
+        return evaluated(primitives(outputs), env, self.of, self.sizes)
+
     def scan(self, node: Expr, args: list[Any]) -> Any:
         """One step after the other."""
         op = op_as(node, Scan)
@@ -353,9 +376,14 @@ class _Walk:
         for t in range(n)[:: -1 if op.reverse else 1]:
             row = {x: values[t] for x, values in zip(op.xs, xs, strict=True)}
             env = {op.carry: found[-1], **row, **params}
-            found += evaluated([op.body], env, self.of, self.sizes)
+            found += self.inside([op.body], env)
         rows = found[:: -1 if op.reverse else 1]
         return filled(shape, itertools.chain.from_iterable(map(_list, rows)))
+
+    def fold(self, node: Expr, args: list[Any]) -> Any:
+        """The scan that it is."""
+        whole, symbols = op_as(node, Fold).plain
+        return evaluated([whole], dict(zip(symbols, args, strict=True)), self.of, self.sizes)[0]
 
     def steps(self, node: Expr, args: list[Any]) -> Any:
         """One step after the other, while the condition holds."""
@@ -365,12 +393,12 @@ class _Walk:
             given = dict(zip(op.params, params, strict=True))
             for n in itertools.count():
                 env = {op.carry: carry, **given}
-                (met,) = evaluated([op.condition], env, self.of, self.sizes)
+                (met,) = self.inside([op.condition], env)
                 if not self.of.holds("steps of while_loop", met):
                     return self.of.number(n)
                 if n == op.max_steps:
                     raise too_many(op)
-                (carry,) = evaluated([op.body], env, self.of, self.sizes)
+                (carry,) = self.inside([op.body], env)
 
         return self.each(count, op.symbols, args, node.ndim)
 
@@ -381,7 +409,7 @@ class _Walk:
         def value(count: Any, *xs: Any) -> Any:
             sizes = {**self.sizes, str(op.own): self.of.places(op.name, [count])[0]}
             env = dict(zip(op.symbols, xs, strict=True))
-            return evaluated([op.inner], env, self.of, sizes)[0]
+            return evaluated(primitives([op.inner]), env, self.of, sizes)[0]
 
         first = named_dummy("count", (), int)
         return self.each(value, (first, *op.symbols), [count, *rest], np.ndim(count))
@@ -411,7 +439,7 @@ class _Walk:
 
         def at(x: list[Any]) -> tuple[list[Any], Any]:
             env = {op.x: filled(shape, x) if shape else x[0], **params}
-            f, slope = evaluated(op.outputs[:2], env, self.of, self.sizes)
+            f, slope = self.inside(op.outputs[:2], env)
             n = slope.shape[-1]
             return _list(f), slope.reshape(-1, n, n).tolist() if n else []
 
@@ -429,7 +457,7 @@ class _Walk:
             unit = [self.of.number(int(j == k)) for j in range(n)]
             x = filled(shape, unit) if shape else unit[0]
             env = {op.x: x, **dict(zip(op.params, params, strict=True))}
-            columns.append(_list(evaluated([op.body], env, self.of, self.sizes)[0]))
+            columns.append(_list(self.inside([op.body], env)[0]))
         rows = [list(row) for row in zip(*columns, strict=True)]
         found = [x for (x,) in self.of.eliminated(rows, [[x] for x in right])[1]]
         return filled(shape, found) if shape else found[0]
@@ -528,6 +556,7 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (ops.Barrier, _Walk.barrier),
     (ops.Linear, _Walk.linear),
     (Scan, _Walk.scan),
+    (Fold, _Walk.fold),
     (Steps, _Walk.steps),
     (Sized, _Walk.sized),
     (Root, _Walk.root),

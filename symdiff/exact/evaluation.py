@@ -21,17 +21,15 @@ import sympy as sp
 from mpmath import mp
 
 from symdiff.calculus.nested_results import each, entries
-from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.exact.components import Arithmetic, evaluated, filled, primitives
 from symdiff.exact.digits import Digits
 from symdiff.graph import number, ops
 from symdiff.graph.axis_lengths import bound_sizes
-from symdiff.graph.expr import Expr, free_symbols, in_order, rebuild
-from symdiff.graph.formula_nodes import lift
+from symdiff.graph.expr import Expr, free_symbols, in_order
 from symdiff.graph.leaves import as_expr
-from symdiff.graph.node import topological
 from symdiff.guesses import written
 from symdiff.locks import fork_safe_lock
-from symdiff.scalars.formula import MPMATH, VOCABULARY, canonical, kernel_symbol
+from symdiff.scalars.formula import MPMATH, VOCABULARY
 from symdiff.scalars.vocabulary import FACTS
 from symdiff.transforms.substitution import named, substitute
 
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     from symdiff.graph.number import Number
     from symdiff.transforms.roots import Root
 
-__all__ = ["evalf", "evaluate_exact", "evaluate_mp", "primitives"]
+__all__ = ["evalf", "evaluate_exact", "evaluate_mp"]
 
 # Digits beyond those asked for: enough nearly always, then three times as many, and so on.
 _GUARDS = (15, 45, 135, 405, 1215)
@@ -324,22 +322,6 @@ def _elements(value: object, arithmetic: Arithmetic) -> Any:
     if isinstance(value, np.ndarray):
         return filled(value.shape, map(arithmetic.number, value.ravel().tolist()))
     return arithmetic.number(value)
-
-
-def primitives(outputs: Sequence[Expr]) -> list[Expr]:
-    """``outputs`` with user-defined pointwise functions written out in primitive nodes."""
-    nodes = topological(outputs)
-    if all(not isinstance(node.op, ops.Pointwise) or node.op.primitive for node in nodes):
-        return list(outputs)
-    done: dict[Expr, Expr] = {}
-    for node in nodes:
-        args = tuple([done[arg] for arg in node.args])
-        if isinstance(node.op, ops.Pointwise) and not node.op.primitive:
-            env = {kernel_symbol(k): arg for k, arg in enumerate(args)}
-            done[node] = lift(canonical(node.op.formula), env)
-        else:
-            done[node] = rebuild(node, args)
-    return [done[node] for node in outputs]
 
 
 # mpmath numbers -----------------------------------------------------------------------------------

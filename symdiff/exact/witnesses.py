@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from mpmath import mp
 
-from symdiff.exact.components import evaluated, filled
+from symdiff.exact.components import evaluated, filled, primitives
 from symdiff.exact.evaluation import (
     Mp,
     NoisyMp,
     evaluate_exact,
     one_mpmath,
     plain_number,
-    primitives,
 )
 from symdiff.graph import ops
 from symdiff.graph.algebra import sub

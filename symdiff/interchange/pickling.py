@@ -24,6 +24,7 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.expr import Expr, built
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import Op, intern_op, make, set_op_description
+from symdiff.transforms.checkpoints import Fold, fold_op
 from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import Scan, scan_op
 from symdiff.transforms.while_loops import Sized, Steps, sized_op, steps_op
@@ -65,7 +66,9 @@ def described(op: Op) -> tuple[Any, ...]:
             return interned, _parameters(op)
     if isinstance(op, Scan):
         nodes = _apart(op.body, op.carry, *op.xs, *op.params)
-        return _scanned, (*nodes, len(op.xs), op.length, op.reverse)
+        return _scanned, (*nodes, len(op.xs), op.length, op.reverse, op.__class__)
+    if isinstance(op, Fold):
+        return _folded, (*_apart(op.body, *op.symbols), len(op.xs), op.length, op.reverse)
     if isinstance(op, Steps):
         return _counted, (*_apart(op.condition, op.body, *op.symbols), op.max_steps)
     if isinstance(op, Sized):
@@ -119,10 +122,20 @@ def _indexed(cls: type[ops.Gather], before: tuple[int, ...], index: Any) -> Op:
 
 
 def _scanned(
-    nodes: list[Expr], places: Sequence[int], count: int, length: Dim, reverse: bool
+    nodes: list[Expr],
+    places: Sequence[int],
+    count: int,
+    length: Dim,
+    reverse: bool,
+    cls: type[Scan],
 ) -> Op:
     body, carry, *rest = [nodes[i] for i in places]
-    return scan_op(body, carry, rest[:count], rest[count:], length, reverse)
+    return scan_op(body, carry, rest[:count], rest[count:], length, reverse, cls)
+
+
+def _folded(nodes: list[Expr], places: Sequence[int], count: int, length: int, reverse: bool) -> Op:
+    body, carry, *rest = [nodes[i] for i in places]
+    return fold_op(body, carry, rest[:count], rest[count:], length, reverse)
 
 
 def _apart(*nodes: Expr) -> tuple[Table, list[int]]:

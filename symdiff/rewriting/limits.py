@@ -15,7 +15,8 @@ import sympy as sp
 from mpmath import mp
 
 from symdiff.errors import Unsupported
-from symdiff.exact.evaluation import one_mpmath, plain_number, primitives
+from symdiff.exact.components import primitives
+from symdiff.exact.evaluation import one_mpmath, plain_number
 from symdiff.exact.witnesses import moved, noisy_values, points, values
 from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import free_symbols

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from symdiff.calculus.real_values import is_real
 from symdiff.errors import ShapeError
-from symdiff.functions.shaping import arange, squeeze
+from symdiff.functions.shaping import arange, concat, reshape, squeeze
 from symdiff.graph.algebra import as_real
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, named_dummy, number_of
 from symdiff.guesses import written
 from symdiff.transforms.batching import batched
+from symdiff.transforms.checkpoints import checkpoints
 from symdiff.transforms.packing import packed, packed_shape, unpacked
 from symdiff.transforms.scans import part, replaced, trajectory
 from symdiff.transforms.while_loops import repeated
@@ -34,6 +36,7 @@ def scan(
     xs: Any = None,
     length: Dim | None = None,
     reverse: bool = False,
+    checkpoint: bool | int = False,
 ) -> tuple[Any, Any]:
     """``carry, ys[t] = f(carry, xs[t])`` for each t, from ``init``: the last carry, and all ys.
 
@@ -49,12 +52,16 @@ def scan(
             lists and dicts of them; None for an f that needs nothing but the carry.
         length: the number of steps, which ``xs`` tell otherwise: an int, or a length by name.
         reverse: whether the steps go from the last x to the first; ys[t] still belongs to xs[t].
+        checkpoint: the number of steps after which the carry is kept, about sqrt(length) for True.
+            The gradient of a loss of the last carry then needs the memory of so many carries, of
+            those that are kept and of xs, and takes each step once more; f is called twice.
 
     y may have any structure, None included, which is that of ys, with one leading axis more.  Where
     there are no steps, the last carry is init.
 
     Raises ShapeError for a carry of f's that has another shape, and xs of different lengths,
-    TypeError for one of another structure, ValueError where nothing tells the length.
+    TypeError for one of another structure, ValueError where nothing tells the length, and for a
+    ``checkpoint`` that is no number of steps or a length that is none, of a loop in segments.
 
     >>> import symdiff as sd
     >>> a, x = sd.symbol("a"), sd.symbol("x", "n")
@@ -64,6 +71,22 @@ def scan(
     """
     carried, columns = _carried("scan", init), list(map(as_expr, _leaves(xs)))
     n = _length(xs, columns, length)
+    steps = _steps_kept(checkpoint, n)
+    if steps:
+        return _in_segments(f, init, xs, n, reverse, steps)
+    return _scanned(f, init, carried, xs, columns, n, reverse)
+
+
+def _scanned(
+    f: Callable[..., Any],
+    init: Any,
+    carried: Sequence[Expr],
+    xs: Any,
+    columns: Sequence[Expr],
+    n: Dim,
+    reverse: bool,
+    of_segments: bool = False,
+) -> tuple[Any, Any]:
     shapes = [value.shape for value in carried]
     carry = named_dummy("carry", packed_shape(shapes))
     each = [named_dummy("x", x.shape[1:], x.dtype) for x in columns]
@@ -75,7 +98,10 @@ def scan(
     outputs = list(map(as_expr, _leaves(y)))
     along = dict(zip(each, columns, strict=True))
     start = packed([as_real(value) for value in carried])
-    path = trajectory(packed(values), carry, start, along, {}, n, reverse)
+    if of_segments:
+        path = checkpoints(packed(values), carry, start, along, int(n), reverse)
+    else:
+        path = trajectory(packed(values), carry, start, along, {}, n, reverse)
     firsts, lasts = part(path, 0, n), part(path, 1, n + 1)  # type: ignore[operator]
     if reverse:
         firsts, lasts = lasts, firsts
@@ -92,6 +118,57 @@ def scan(
     stacked = batched(ys, of_rows, n)
     stacked = replaced(stacked, {of_rows[symbol]: row for symbol, row in rows.items()})
     return last, _like(y, iter(stacked))
+
+
+def _steps_kept(checkpoint: bool | int, n: Dim) -> int:
+    """The steps of a segment; 0 where there are none."""
+    if checkpoint is False:
+        return 0
+    if not isinstance(n, int):
+        raise ValueError(
+            f"scan: checkpoint={checkpoint!r} needs a length that is a number, not {n}: give "
+            "xs of a known length"
+        )
+    if checkpoint is True:
+        return max(math.isqrt(n), 1)
+    if not isinstance(checkpoint, int | np.integer) or checkpoint < 1:
+        raise ValueError(f"scan: checkpoint={checkpoint!r} is neither a bool nor a number of steps")
+    return int(checkpoint)
+
+
+def _in_segments(
+    f: Callable[..., Any], init: Any, xs: Any, n: Dim, reverse: bool, steps: int
+) -> tuple[Any, Any]:
+    """A scan over segments, each of which is a scan; the steps that are left are one more."""
+    count, left = divmod(int(n), steps)
+    whole = count * steps
+    columns = list(map(as_expr, _leaves(xs)))
+
+    def segment(carry: Any, x: Any) -> tuple[Any, Any]:
+        """The steps of one of them."""
+        return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse, True)
+
+    def segments(carry: Any) -> tuple[Any, Any]:
+        """The segments, from a carry."""
+        rows = [reshape(part(x, 0, whole), (count, steps, *x.shape[1:])) for x in columns]
+        of_rows = None if xs is None else _like(xs, iter(rows))
+        carried = _carried("scan", carry)
+        last, ys = _scanned(segment, carry, carried, of_rows, rows, count, reverse, True)
+        flat = [reshape(y, (whole, *y.shape[2:])) for y in _leaves(ys)]
+        return last, _like(ys, iter(flat))
+
+    def rest(carry: Any) -> tuple[Any, Any]:
+        """The steps behind them, from a carry."""
+        of_rows = None if xs is None else _like(xs, iter([part(x, whole, int(n)) for x in columns]))
+        return scan(f, carry, of_rows, length=left, reverse=reverse)
+
+    if not count or not left:
+        return segments(init) if count else rest(init)
+    first, second = (rest, segments) if reverse else (segments, rest)
+    carry, some = first(init)
+    last, others = second(carry)
+    pairs = zip(*[_leaves(y) for y in ((others, some) if reverse else (some, others))], strict=True)
+    return last, _like(some, iter([concat(pair) for pair in pairs]))
 
 
 @written("fori_loop(lower, upper, f, init), f(i, carry) -> carry")

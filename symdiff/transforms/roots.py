@@ -215,7 +215,7 @@ def equations(
     return intern_op((cls, name, *own, *further), lambda: cls(name, *own, *further))
 
 
-def slope(body: Expr, x: Expr) -> Expr:
+def jacobian_matrix(body: Expr, x: Expr) -> Expr:
     """The derivative of a body by its unknown, as a matrix."""
     n = product(x.shape)
     return reshape(jacobian(body, x), (n, n))

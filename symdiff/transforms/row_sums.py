@@ -93,8 +93,21 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
     order = topological(outputs)
     known: dict[Expr, _Known] = {}
     sums: dict[Expr, str] = {}
+    elsewhere = {
+        name
+        for node in order
+        if isinstance(node.op, ops.Symbol) and not _rows(node, over)
+        for dim in node.shape
+        if isinstance(dim, Length)
+        for name in dim.names
+    }
     for node in order:
-        known[node] = _read(node, over, known, sums)
+        names = set(Length(node.op.name).names) if isinstance(node.op, ops.Size) else set()
+        if names - elsewhere and over not in names:
+            sums[node] = "maximum"  # an axis of the parts alone, which is as long in all of them
+            known[node] = _Known(None, 1)
+        else:
+            known[node] = _read(node, over, known, sums)
     for output in outputs:
         if known[output].axis is not None:
             raise NotAdditive(f"a result has the axis {over}, a row for each of the data", output)

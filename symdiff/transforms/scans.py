@@ -107,12 +107,13 @@ class Scan(ops.Opaque):
         }
         (length,) = lengths((self.length,))
         if not known:
-            return scan_op(self.body, self.carry, self.xs, self.params, length, self.reverse)
+            carry, params = self.carry, self.params
+            return scan_op(self.body, carry, self.xs, params, length, self.reverse, self.__class__)
         made = {s: named_dummy(s.name, bound(s.shape, known), s.dtype) for s in symbols}
         (body,) = with_lengths("scan", [self.body], made, known)
         carry, *rest = [made[s] for s in symbols]
         xs, params = tuple(rest[: len(self.xs)]), tuple(rest[len(self.xs) :])
-        return scan_op(body, carry, xs, params, length, self.reverse)
+        return scan_op(body, carry, xs, params, length, self.reverse, self.__class__)
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         inside = [need for node in topological([self.body]) for need in node.op.needs(*node.args)]
@@ -169,15 +170,17 @@ def scan_op(
     params: Sequence[Expr],
     length: Dim,
     reverse: bool,
+    cls: type[Scan] | None = None,
 ) -> Scan:
-    """The op of a body over any symbols of its own."""
+    """The op of a body over any symbols of its own; of a class of scans."""
+    made = cls or Scan
     roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
     roles += [("p", k, p) for k, p in enumerate(params)]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     (body,) = replaced([body], place)
     own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
-    key = (Scan, body, place[carry], *own, length, reverse)
-    return intern_op(key, lambda: Scan(body, place[carry], *own, length, reverse))
+    key = (made, body, place[carry], *own, length, reverse)
+    return intern_op(key, lambda: made(body, place[carry], *own, length, reverse))
 
 
 def replaced(outputs: Sequence[Expr], mapping: Mapping[Expr, Expr]) -> list[Expr]:
@@ -257,10 +260,13 @@ def trajectory(
     return opaque(op, init, *each_step.values(), *fixed.values())
 
 
-def captured(outputs: Sequence[Expr], symbol: Expr) -> tuple[list[Expr], dict[Expr, Expr]]:
-    """Bodies over a symbol and parameters, and these by what the bodies have from outside.
+def captured(
+    outputs: Sequence[Expr], symbol: Expr, others: Iterable[Expr] = ()
+) -> tuple[list[Expr], dict[Expr, Expr]]:
+    """Bodies over symbols and parameters, and these by what the bodies have from outside.
 
-    The largest parts without the symbol are parameters, so that they are computed once.
+    The largest parts without the symbol, and others, are parameters, so that they are computed
+    once.
 
     >>> import symdiff as sd
     >>> a, x = sd.symbol("a"), named_dummy("x", ())
@@ -270,8 +276,9 @@ def captured(outputs: Sequence[Expr], symbol: Expr) -> tuple[list[Expr], dict[Ex
     """
     params: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
+    inside = dict.fromkeys((symbol, *others), _INSIDE)
     for body in outputs:
-        for node in _outermost(body, symbol, _levels(body, symbol, ())):
+        for node in _outermost(body, symbol, _levels(body, symbol, (), inside)):
             value = as_numeric(node)
             p = params.setdefault(value, named_dummy("p", value.shape, value.dtype))
             place[node] = standing_for(node, p)
@@ -283,9 +290,11 @@ def standing_for(node: Expr, number: Expr) -> Expr:
     return primitive("not_equal", number, number_node(0)) if node.dtype is bool else number
 
 
-def _levels(body: Expr, carry: Expr, xs: Iterable[Expr]) -> dict[Expr, int]:
-    """For each node, whether it depends on the carry, on xs, or on neither."""
-    found: dict[Expr, int] = dict.fromkeys(xs, _ALONG)
+def _levels(
+    body: Expr, carry: Expr, xs: Iterable[Expr], others: Mapping[Expr, int] | None = None
+) -> dict[Expr, int]:
+    """For each node, whether it depends on the carry, on xs, or on neither; of others, given."""
+    found = {**dict.fromkeys(xs, _ALONG), **(others or {})}
     found[carry] = _INSIDE
     for node in topological([body]):
         if node not in found:
@@ -458,12 +467,12 @@ class ScanRule(Statement):
         others = (1, n + 1) if op.reverse else (0, n)  # type: ignore[operator]
         rest = through(_part_op(shape, *others), g)
         reached = not rest.mark and not is_zero(rest.expr)
-        rows, init, mark = (0, n), start, _left_out(start)
+        rows, init, mark = (0, n), start, left_out(start)
         met = self._by_itself(g, lead, start) if mark and isinstance(n, int) and n > 1 else None
         if met is not None:
             rows, init = ((1, n) if op.reverse else (0, n - 1)), met  # type: ignore[operator]
         cotangent = named_dummy("cotangent", init.expr.shape)
-        inside = _left_out(init)
+        inside = left_out(init)
         inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
         if inner is not None and inner.mark and not inside and not reached:
             # What a mask discards in one step stays discarded in those before.
@@ -489,7 +498,7 @@ class ScanRule(Statement):
         last = None if is_zero(start.expr) else pullback([o.body], [o.carry], [start])[0]
         flows += [] if last is None else [self._in_step(last, t)]
         met = gathered([flow for flow in flows if not is_zero(flow.expr)] or flows[:1])
-        return None if _left_out(met) else met
+        return None if left_out(met) else met
 
     def _of_state(self, g: Flow, lead: int, index: Any) -> Flow:
         """The cotangent of one state of the trajectory, behind ``lead`` axes of a batch."""
@@ -554,12 +563,12 @@ class ScanRule(Statement):
         return Flow(expr, flow.mark)
 
 
-def _left_out(flow: Flow) -> int:
+def left_out(flow: Flow) -> int:
     """Whether elements of a flow may be 0 because nothing reaches them."""
     return DEEP if flow.mark or is_zero(flow.expr) else NONE
 
 
-def _batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """One scan of a carry that has the new axis first."""
     op = node.op
     assert isinstance(op, Scan)
@@ -578,7 +587,7 @@ def _batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Exp
     return moveaxis(path, 1, 0)
 
 
-def _kinks(node: Expr) -> list[Kink]:
+def kinks_of_scan(node: Expr) -> list[Kink]:
     """The kinks that derivatives in the body meet, in all steps."""
     o = ScanRule(node, 0)._op().opened
     return [
@@ -597,5 +606,5 @@ def loop_values(node: Expr, x: Expr) -> Expr:
 
 
 register(Scan, ScanRule)
-batching.register(Scan, _batched_scan)
-kinks.register(Scan, _kinks)
+batching.register(Scan, batched_scan)
+kinks.register(Scan, kinks_of_scan)

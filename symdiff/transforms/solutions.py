@@ -15,7 +15,7 @@ from symdiff.graph.expr import Expr, check_names, free_symbols
 from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
 from symdiff.graph.node import topological
 from symdiff.guesses import written
-from symdiff.transforms.roots import LinearSolution, Root, equations, slope
+from symdiff.transforms.roots import LinearSolution, Root, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, replaced
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _solution(
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"{name}: max_steps={max_steps!r} is no number of steps")
     check_names(free_symbols([start, *outputs]))
-    bodies, params = captured([outputs[0], slope(outputs[0], x), *outputs[1:]], x)
+    bodies, params = captured([outputs[0], jacobian_matrix(outputs[0], x), *outputs[1:]], x)
     op = equations(Root, name, bodies, x, [*params.values()], solver, max_steps)
     return opaque(op, start, *params)
 

@@ -59,7 +59,7 @@ def repeated(
     params = [*others.values()]
     op = steps_op(condition, body, carry, params, max_steps)
     count = opaque(op, init, *others)
-    start, n = named_dummy("init", carry.shape), _free(names(topological([body, carry])))
+    start, n = named_dummy("init", carry.shape), free_length(names(topological([body, carry])))
     path = trajectory(body, carry, start, {}, {}, n)
     last = squeeze(part(path, n, n + 1), 0)
     operands = {start: init, **{symbol: x for x, symbol in others.items()}}
@@ -211,7 +211,7 @@ class Sized(ops.Opaque):
         taken = [name for dim in shape for name in _names_in(dim)]
         if self.own not in taken:
             return self.inner, self.own
-        own = _free([*taken, *names(topological(self.inside + self.symbols))])
+        own = free_length([*taken, *names(topological(self.inside + self.symbols))])
         (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): own})
         return inner, own
 
@@ -228,7 +228,7 @@ def _names_in(length: Dim) -> tuple[str, ...]:
     return tuple(length.names) if isinstance(length, Length) else ()
 
 
-def _free(taken: Iterable[str]) -> Length:
+def free_length(taken: Iterable[str]) -> Length:
     """A name for a length: the first one that is not taken."""
     others = set(map(str, taken))
     tried = itertools.chain([_OWN], (f"{_OWN}{k}" for k in itertools.count(1)))
@@ -238,7 +238,7 @@ def _free(taken: Iterable[str]) -> Length:
 def sized_op(inner: Expr, symbols: Sequence[Expr], own: Length) -> Sized:
     """The op of an expression over any symbols of its own, with a length of any name."""
     place = {x: bound_symbol("s", k, x) for k, x in enumerate(symbols)}
-    name = _free(x for x in names(topological([inner, *symbols])) if x != own)
+    name = free_length(x for x in names(topological([inner, *symbols])) if x != own)
     sizes = {} if name == own else {str(own): name}
     (inner,) = with_lengths("while_loop", [inner], place, sizes)
     own_symbols = tuple([place[x] for x in symbols])

@@ -31,7 +31,7 @@ _SIGNS = """sum prod int cdot cdots ldots dots times div pm mp odot oslash oplus
 star circ bullet top bot vee wedge neg lnot land lor leq le geq ge neq ne equiv approx sim propto
 in notin to infty partial nabla prime forall exists emptyset backslash colon mid parallel Vert vert
 lvert rvert lVert rVert lfloor rfloor lceil rceil langle rangle lbrace rbrace lbrack rbrack hbar ell
-Re Im aleph beth gimel daleth wp quad qquad displaystyle textstyle limits nolimits"""
+lt gt Re Im aleph beth gimel daleth wp quad qquad displaystyle textstyle limits nolimits"""
 PLAIN = _words(_GREEK) | _words(_NAMED) | _words(_SIGNS)
 PLAIN |= {"\\" + sign for sign in "{}_$#%&,:;!| "}
 """Commands without arguments."""
@@ -54,7 +54,7 @@ _FENCES = set("()[]|./") | _words(
     "lvert rvert lVert rVert lfloor rfloor lceil rceil langle rangle lbrace rbrace vert Vert"
 )
 _FENCES |= {"\\{", "\\}", "\\|"}
-_SIGN = set("+-*/=<>()[]|,.:;!?'")
+_SIGN = set("+-*/=<>()[]|,.:;!?'@")
 _MARKUP = re.compile(r"<[A-Za-z/!?]|&(?:[A-Za-z]+|#\w+);|-->|\]\]>")
 # What a formula may not hold in any place: these end it, comment it out, or show nothing.
 _FORBIDDEN = re.compile(
@@ -174,7 +174,7 @@ class _Reader:
         """The argument of text: letters, digits, blanks and a few signs."""
         self.take("{")
         while (word := self.take()) != "}":
-            known = word.isalnum() or word in ".,:;()[]+-= " or word in PLAIN
+            known = word.isalnum() or word in ".,:;()[]+-='\" " or word in PLAIN
             if not known:
                 raise self.fault(f"{word!r} in a text")
 

@@ -32,4 +32,6 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z]\w*(?=\(|\\left|\})")
 def internal_words(written: str) -> list[str]:
     """The words of the implementation in a text or in LaTeX (without its escapes)."""
     found = [word for word in _WORD.findall(written) if word in INTERNAL]
-    return found + re.findall(r"delta\[|reverse=|axis=-|\bindex\(", written)
+    # What users write of loops is what nobody has to know of running sums.
+    internal = r"delta\[|axis=-|\bindex\(" + ("" if "scan" in written else "|reverse=")
+    return found + re.findall(internal, written)

@@ -6,7 +6,8 @@ from tests.mutants.rows import Family
 
 _scan = Family("scan")
 _while = Family("while")
-FAMILIES = (_scan, _while)
+_checkpoints = Family("checkpoints")
+FAMILIES = (_scan, _while, _checkpoints)
 
 _scan(
     "symbols-of-bodies-are-not-renamed",
@@ -23,9 +24,9 @@ _scan(
 )
 _scan(
     "cotangents-times-the-untransposed-jacobian",
-    "inside = _left_out(init)\n"
+    "inside = left_out(init)\n"
     "        inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]",
-    "inside = _left_out(init)\n"
+    "inside = left_out(init)\n"
     "        inner = pushforward(\n"
     "            topological([o.body]), [o.body], {o.carry: Flow(cotangent, inside)}\n"
     "        )[0]",
@@ -212,7 +213,7 @@ _while(
     "zeros-of-masks-inside-are-forgotten",
     "shares = _Shares(places, [x.shape for x in exprs], DEEP if marked else NONE)",
     "shares = _Shares(places, [x.shape for x in exprs], NONE)",
-    "test_zeros_of_a_mask_meet_no_infinite_slope_outside",
+    "test_while_loop.py::test_zeros_of_a_mask_meet_no_infinite_slope_outside",
 )
 _while(
     "kinks-inside-are-not-those-of-the-first-place",
@@ -244,4 +245,55 @@ _scan(
     "in enumerate(_rows):",
     "test_scan.py::test_values[rnn]",
     "test_passes_parts.py::test_loops_compute_the_same[gates]",
+)
+
+# Checkpoints --------------------------------------------------------------------------------------
+
+_checkpoints(
+    "cotangents-of-segments-run-forward",
+    "whole = fold(steps, rows, carried, inits, xs, n, not op.reverse)",
+    "whole = fold(steps, rows, carried, inits, xs, n, op.reverse)",
+    "test_checkpoints.py::test_values_and_gradients",
+)
+_checkpoints(
+    "cotangents-of-params-are-those-of-one-step",
+    "steps.append(total + flow.expr)",
+    "steps.append(flow.expr)",
+    "test_checkpoints.py::test_values_and_gradients",
+)
+_checkpoints(
+    "rows-of-several-xs-begin-at-one-place",
+    "width += product(flow.expr.shape)",
+    "width += 0 * product(flow.expr.shape)",
+    "test_checkpoints.py::test_values_and_gradients",
+)
+_checkpoints(
+    "cotangents-of-states-in-between-are-left-out",
+    "after = after + row",
+    "after = after + 0 * row",
+    "test_checkpoints.py::test_values_and_gradients",
+)
+_checkpoints(
+    "steps-that-are-left-come-first",
+    "first, second = (rest, segments) if reverse else (segments, rest)",
+    "first, second = (segments, rest) if reverse else (rest, segments)",
+    "test_segments_of_all_lengths",
+)
+_checkpoints(
+    "segments-are-plain-scans",
+    'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse, True)',
+    'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse)',
+    "test_a_gradient_takes_the_memory_of_some_carries",
+)
+_checkpoints(
+    "segments-begin-where-the-last-one-did",
+    "self.step(path[t], *[x[t] for x in xs], *params, sizes)",
+    "self.step(path[0], *[x[t] for x in xs], *params, sizes)",
+    "test_arrays_that_are_no_floats_of_python",
+)
+_checkpoints(
+    "zeros-of-masks-in-segments-are-forgotten",
+    "return whole, _Shares(places, size, width, mark)",
+    "return whole, _Shares(places, size, width, NONE)",
+    "test_checkpoints.py::test_zeros_of_a_mask_meet_no_infinite_slope_outside",
 )

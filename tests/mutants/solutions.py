@@ -98,3 +98,34 @@ _solution(
     "for kink in kinks_in([])",
     "test_kinks_where_equations_are_solved_raise",
 )
+
+_solution(
+    "the-first-time-is-data",
+    "nodes = concat([part(times, 0, 1), take(detach(mesh), arange(1, n + 1))])",
+    "nodes = take(detach(mesh), arange(0, n + 1))",
+    "test_values_and_derivatives_are_near_those_of_the_flow[RK45]",
+)
+_solution(
+    "stages-are-at-the-time-of-the-step",
+    "{y: point, time: time + c * h}",
+    "{y: point, time: time}",
+    "test_values_and_gradients_are_those_of_scipys_steps[RK45]",
+)
+_solution(
+    "times-that-go-down-are-looked-up-as-if-they-went-up",
+    "np.searchsorted(direction * nodes, direction * times,",
+    "np.searchsorted(nodes, times,",
+    "test_times_that_go_down_and_one_time_alone",
+)
+_solution(
+    "meshes-of-a-batch-have-the-first-params",
+    "x[place] if lead else x for x, lead in zip(operands, leads, strict=True)",
+    "x[(0,) * lead] if lead else x for x, lead in zip(operands, leads, strict=True)",
+    "test_a_batch_has_a_mesh_for_each",
+)
+_solution(
+    "times-may-be-in-any-order",
+    "if not (np.diff(times) * direction >= 0).all():",
+    "if False:",
+    "test_solutions_that_end_before_the_time",
+)

@@ -258,6 +258,19 @@ def test_several_outputs_and_arguments_by_place():
     assert repr(S) == "<Sharded over n: X, y in shards; lam>"
 
 
+def test_lengths_that_only_shards_know():
+    Z, q = sd.symbol("Z", ("n", "d")), sd.symbol("q")
+    S = nm.sharded(sd.mean(Z**2) * q + sd.std(Z), [Z, q], over="n")
+    whole = RNG.normal(size=(ROWS, 4))
+    value, (slope,) = S.value_and_grad(cut(whole), 2.0)
+    np.testing.assert_allclose(value, np.mean(whole**2) * 2 + np.std(whole), rtol=1e-13)
+    np.testing.assert_allclose(slope, np.mean(whole**2), rtol=1e-13)
+    with pytest.raises(
+        TypeError, match=r"Z is float64 \(n, 4\) in shard 0 and float64 \(n, 1\) in"
+    ):
+        S([whole, whole[:, :1]], 2.0)
+
+
 def test_symbols_may_have_the_names_of_sums():
     a, b, n = sd.symbol("sum0", "n"), sd.symbol("given0"), sd.symbol("n")
     S = nm.sharded(sd.sum((a - sd.mean(a)) ** 2) * b, [a, b], over="n")
@@ -401,7 +414,7 @@ def test_bad_input():
         (ValueError, "there are no shards", lambda: S([], [], ws, 1.0)),
         (
             TypeError,
-            "y is float64 in shard 2 and float32 in shard 3",
+            r"y is float64 \(n\) in shard 2 and float32 \(n\) in shard 3",
             lambda: S(rows, single, ws, 1.0),
         ),
         (TypeError, r"give a list of its shards.*\[X\] is one", lambda: S(DATA["X"], ys, ws, 1.0)),
@@ -426,5 +439,8 @@ def test_bad_input():
 
 
 def test_what_a_length_is_computed_from_is_refused():
+    Z = sd.symbol("Z", ("n", "d"))
+    S = nm.sharded(sd.sum(Z) * sd.symbol("q", Z.shape[0] * Z.shape[1]).size, [Z], over="n")
+    assert S([np.ones((2, 3)), np.ones((1, 3))]) == 81
     with pytest.raises(NotAdditive, match="computed from the length n"):
         row_sums([sd.sum(y) * sd.symbol("q", y.shape[0] // 2).size], "n")

@@ -113,6 +113,19 @@ def test_lengths_that_dask_does_not_know_are_counted(cluster):
     np.testing.assert_allclose(S(x[known], target[known], AT), expected, rtol=1e-13)
 
 
+def test_rows_that_dask_does_not_know_are_counted_once(cluster):
+    walks = []
+    by_rows = sd.sum(sd.tanh(y / sd.sum(y**0)))
+    S = nm.sharded(by_rows, [y], over="n", progress=lambda *done: walks.append(done))
+    first, second = ([dask.delayed(part) for part in pieces(80)[1]] for _ in range(2))
+    value = S(first)
+    assert walks == [(1, 3), (2, 3), (3, 3)] * 2  # rows, then values
+    assert S(first) == value
+    assert len(walks) == 9
+    assert S(second[:2]) != value
+    assert len(walks) == 13
+
+
 def test_progress_of_each_kind_of_scheduler(cluster):
     for scheduler in (None, "threads"):
         told = []
@@ -134,7 +147,9 @@ def test_errors_name_the_shard(cluster):
         S([*xs[:2], dask.delayed(xs[2][:10]), xs[3]], ys, AT)
     assert failure.value.shard == 2
     single = [*ys[:3], dask.delayed(ys[3].astype(np.float32))]
-    with pytest.raises(TypeError, match="y is float64 in shard 2 and float32 in shard 3"):
+    with pytest.raises(
+        TypeError, match=r"y is float64 \(n\) in shard 2 and float32 \(n\) in shard 3"
+    ):
         S(xs, single, AT)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from symdiff.exact.evaluation import primitives
+from symdiff.exact.components import primitives
 from symdiff.graph.contraction import contract
 from symdiff.graph.rearrangement import symmetric
 

@@ -20,7 +20,7 @@ from symdiff import opaque_ops
 from symdiff.calculus import rules
 from symdiff.calculus.kinks import kinks_in
 from symdiff.contexts import raising
-from symdiff.exact.evaluation import primitives
+from symdiff.exact.components import primitives
 from symdiff.graph.ops import Opaque
 from symdiff.scalars import formula
 from symdiff.scalars.vocabulary import DECISIONS, FACTS, VOCABULARY

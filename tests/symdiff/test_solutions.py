@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp
@@ -536,6 +537,20 @@ def test_single_precision_stays_single():
     assert found.dtype == np.float32
     exact = nm.lower(z, [W, u])(WEIGHTS, BIAS)
     np.testing.assert_allclose(found, exact, atol=1e-6)
+
+
+def test_functions_of_ones_own_inside_of_equations_and_loops():
+    grown = sd.pointwise("grown", lambda x: x * sp.exp(x))
+    x = sd.root(lambda x: grown(x) - t, 0.5)
+    looped = sd.scan(lambda c, _: (grown(c) / 3, None), t, length=2)[0]
+    solved = sd.linear_solve(lambda x: grown(t) * x, a)
+    with mp.workdps(30):
+        two = mp.mpf(2)
+        once = two * mp.exp(2) / 3
+        wanted = [mp.lambertw(two), once * mp.exp(once) / 3, 1 / (two * mp.exp(2))]
+        for f, exact in zip((x, looped, solved), wanted, strict=True):
+            value = mp.mpf(str(sd.evalf(f, 20, {t: 2, a: 1})))
+            assert abs(value - exact) <= abs(exact) * mp.mpf(10) ** -19
 
 
 # What is no root ----------------------------------------------------------------------------------

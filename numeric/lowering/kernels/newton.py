@@ -26,6 +26,8 @@ _ENOUGH = 1e-4
 _HALVINGS = 40
 # What no longer shrinks to this part of itself is only rounding.
 _SHRINKING = 0.7
+# Sums of squares from here on have lost nothing below the least float.
+_TINY = 1e-15
 
 
 class State(NamedTuple):
@@ -195,13 +197,16 @@ class _Search:
 
 def _norms(f: np.ndarray) -> np.ndarray:
     """Euclidean ones, whose squares need not be floats."""
+    plain: np.ndarray = np.sqrt(np.add.reduce(f * f, 1))
+    if np.logical_and.reduce((plain > _TINY) & (plain < np.inf)):
+        return plain
     largest = _largest(f)
     scale = np.where((largest > 0) & np.isfinite(largest), largest, 1)
     return np.asarray(scale * np.linalg.norm(f / scale[:, None], axis=1))
 
 
 def _largest(x: np.ndarray) -> np.ndarray:
-    return np.asarray(np.max(np.abs(x), 1, initial=0.0))
+    return np.asarray(np.maximum.reduce(np.abs(x), 1, initial=0.0))
 
 
 def _is_positive(matrices: np.ndarray) -> bool:

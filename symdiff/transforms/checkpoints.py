@@ -1,0 +1,397 @@
+"""Scans whose gradients take the memory of some of the steps, and compute the others again.
+
+The steps of a loop are done in segments, and a scan of which each step is a segment keeps what the
+carry is between them.  Its cotangents go back segment by segment, each of which is run once more:
+so there are as many carries at a time as there are segments, and as a segment has steps.  What the
+xs and params are given is computed in the same pass, since for all segments at once it would need
+all that they compute.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symdiff.calculus import kinks
+from symdiff.calculus.flows import DEEP, NONE, Flow
+from symdiff.calculus.kinks import Kink, kinks_in
+from symdiff.calculus.rules import Statement, pullback, pushforward, register
+from symdiff.functions.rearranging import moveaxis
+from symdiff.functions.shaping import concat, reshape, squeeze
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_numeric, as_real, opaque
+from symdiff.graph.axis_lengths import bound, names
+from symdiff.graph.bound_lengths import with_lengths
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import full, is_zero, named_dummy
+from symdiff.graph.lengths import Length, product
+from symdiff.graph.node import intern_op, topological
+from symdiff.transforms import batching
+from symdiff.transforms.batching import batched
+from symdiff.transforms.scans import (
+    Scan,
+    ScanRule,
+    batched_scan,
+    bound_symbol,
+    captured,
+    kinks_of_scan,
+    left_out,
+    part,
+    replaced,
+    scan_op,
+    trajectory,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from symdiff.graph.node import Dim, Shape
+
+# Cotangents of so many nodes are remembered for their operands.
+_SOME = 64
+
+
+class Checkpoints(Scan):
+    """A scan over segments: nothing but the carry between them is kept for its derivatives."""
+
+    __slots__ = ()
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        name, arguments = super().called(shape)
+        return name, [*arguments, "checkpoint=1"]
+
+
+def checkpoints(
+    body: Expr,
+    carry: Expr,
+    init: Expr,
+    xs: Mapping[Expr, Expr],
+    length: int,
+    reverse: bool,
+) -> Expr:
+    """``trajectory``, of which nothing is computed for all steps at once."""
+    (body,), others = captured([as_real(body)], carry, xs)
+    op = scan_op(body, carry, [*xs], [*others.values()], length, reverse, Checkpoints)
+    return opaque(op, init, *map(as_numeric, xs.values()), *others)
+
+
+class CheckpointsRule(ScanRule):
+    """Tangents and cotangents of a step are in the loop with all that they are made of."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
+        """One loop for the tangents of all operands."""
+        loop = CheckpointsRule(node, 0)
+        o, n, reverse = loop.op.opened, int(loop.op.length), loop.op.reverse
+        shape = next(t.expr.shape[: t.expr.ndim - node.args[k].ndim] for k, t in tangents.items())
+        lead = len(shape)
+        start = tangents.get(0, Flow(full(shape + o.carry.shape, 0), DEEP))
+        mark = DEEP if any(t.mark for t in (start, *tangents.values())) else NONE
+        symbols = (o.carry, *o.xs, *o.params)
+        seeds, xs, params = {}, *loop.values()
+        tangent = named_dummy("tangent", shape + o.carry.shape)
+        seeds[o.carry] = Flow(tangent, mark)
+        for k, t in tangents.items():
+            if k:
+                x = symbols[k]
+                symbol = named_dummy("t", shape + x.shape)
+                seeds[x] = Flow(symbol, mark)
+                if k <= len(o.xs):
+                    xs[symbol] = moveaxis(t.expr, lead, 0)
+                else:
+                    params[symbol] = t.expr
+        flow = pushforward(topological([o.body]), [o.body], seeds)[0]
+        body = full(tangent.shape, 0) if flow is None else flow.expr
+        (body,) = replaced([body], params)
+        path = checkpoints(body, tangent, start.expr, xs, n, reverse)
+        marked = mark or (flow is not None and flow.mark)
+        return [Flow(moveaxis(path, 0, lead), DEEP if marked else NONE)]
+
+    def pull(self, g: Flow) -> Flow | None:
+        whole, found = self._shares(g)
+        if self.k not in found.places:
+            return None
+        lead = g.expr.ndim - self.node.ndim
+        start, shape = found.places[self.k]
+        stop = start + product(shape)
+        if not 0 < self.k <= len(self.op.xs):
+            return Flow(reshape(part(whole, start, stop), shape), found.mark)
+        n: Any = self.op.length
+        rows = reshape(part(whole, found.size, whole.shape[0]), (n, found.width))
+        x = reshape(part(rows, start, stop, 1), (n, *shape))
+        return Flow(moveaxis(x, 0, lead), found.mark)
+
+    @property
+    def op(self) -> Scan:
+        """The scan."""
+        return self._op()
+
+    def values(self) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
+        """What the body's symbols are: in each step, the carry with them, and in all of them."""
+        o = self.op.opened
+        before, _, columns, params = self._operands()
+        xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
+        return xs, dict(zip(o.params, params, strict=True))
+
+    def _shares(self, g: Flow) -> tuple[Expr, _Shares]:
+        """The cotangents of all operands, from one loop; they ask for them one after the other."""
+        known: dict[Any, Any] = self.op.adjoints
+        key = (self.node.serial, g.expr.serial, g.mark)
+        if key in known:
+            ref, found = known[key]
+            whole = ref()
+            if whole is not None:
+                return whole, found
+        whole, found = self._backward(g)
+        if len(known) > _SOME:
+            known.clear()
+        known[key] = weakref.ref(whole), found
+        return whole, found
+
+    def _backward(self, g: Flow) -> tuple[Expr, _Shares]:
+        op, n = self.op, int(self.op.length)
+        o, lead = op.opened, g.expr.ndim - self.node.ndim
+        start = self._of_state(g, lead, 0 if op.reverse else n)
+        rest = part(g.expr, *((1, n + 1) if op.reverse else (0, n)), lead)
+        mark = DEEP if g.mark or left_out(start) else NONE
+        symbols = (o.carry, *o.xs, *o.params)
+        cotangent = named_dummy("cotangent", start.expr.shape)
+        flows = pullback([o.body], symbols, [Flow(cotangent, mark)])
+        if not mark and any(flow and flow.mark for flow in flows):
+            mark = DEEP
+            flows = pullback([o.body], symbols, [Flow(cotangent, mark)])
+        # The cotangent of the carry, then those of the params, which are added up on the way.
+        xs, params = self.values()
+        first, *others = flows
+        zero = full(cotangent.shape, 0)
+        after = zero if first is None else first.expr
+        if not is_zero(rest):
+            row = named_dummy("g", cotangent.shape)
+            xs[row] = moveaxis(rest, lead, 0)
+            after = after + row
+        m, places = len(o.xs), {0: (0, cotangent.shape)}
+        carried, inits, steps = [cotangent], [start.expr], [after]
+        size: Any = product(cotangent.shape)
+        for k, flow in enumerate(others[m:], m + 1):
+            if flow is not None and not is_zero(flow.expr):
+                total = named_dummy("total", flow.expr.shape)
+                carried.append(total)
+                inits.append(full(total.shape, 0))
+                steps.append(total + flow.expr)
+                places[k] = (size, total.shape)
+                size += product(total.shape)
+        rows: list[Expr] = []
+        width: Any = 0
+        for k, flow in enumerate(others[:m], 1):
+            if flow is not None and not is_zero(flow.expr):
+                rows.append(flow.expr)
+                places[k] = (width, flow.expr.shape)
+                width += product(flow.expr.shape)
+        steps, rows = replaced(steps, params), replaced(rows, params)
+        whole = fold(steps, rows, carried, inits, xs, n, not op.reverse)
+        return whole, _Shares(places, size, width, mark)
+
+
+class _Shares(NamedTuple):
+    """Where the cotangents of operands begin in one array, their shapes, and their mark."""
+
+    places: dict[int, tuple[Any, Shape]]  # those of xs within the row of a step
+    size: Any  # of all but the rows
+    width: Any  # of a row
+    mark: int
+
+
+# Loops that keep nothing --------------------------------------------------------------------------
+
+
+class Fold(ops.Opaque):
+    """The last carry of a loop, and what its steps give beside it: one array without axes.
+
+    ``body`` is the next carry, and then what the step gives.  Operands: init, xs, params.
+    """
+
+    __slots__ = ("__dict__", "body", "carry", "length", "params", "reverse", "xs")
+    fields = ("length", "reverse")
+    name = "fold"
+
+    def __init__(
+        self,
+        body: Expr,
+        carry: Expr,
+        xs: tuple[Expr, ...],
+        params: tuple[Expr, ...],
+        length: int,
+        reverse: bool,
+    ) -> None:
+        self.body, self.carry, self.xs, self.params = body, carry, xs, params
+        self.length, self.reverse = length, reverse
+
+    @property
+    def symbols(self) -> tuple[Expr, ...]:
+        """The bound symbols, in the order of the operands."""
+        return (self.carry, *self.xs, *self.params)
+
+    def result(self, *shapes: Shape) -> Shape:
+        (carried,), (size,) = self.carry.shape, self.body.shape
+        return (carried + self.length * (size - carried),)  # type: ignore[operator]
+
+    def called(self, shape: Shape) -> tuple[str, list[str]]:
+        symbols = ", ".join(x.name for x in self.symbols)
+        return self.name, [f"lambda {symbols}: {self.body}", *["reverse=True"] * self.reverse]
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
+        known = {
+            name: length
+            for name in names(topological([self.body, *self.symbols]))
+            if (length := lengths((Length(name),))[0]) != name
+        }
+        if not known:
+            return self
+        made = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in self.symbols}
+        (body,) = with_lengths("scan", [self.body], made, known)
+        carry, *rest = [made[x] for x in self.symbols]
+        xs, params = rest[: len(self.xs)], rest[len(self.xs) :]
+        return fold_op(body, carry, xs, params, self.length, self.reverse)
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        return [need for node in topological([self.body]) for need in node.op.needs(*node.args)]
+
+    @cached_property
+    def plain(self) -> tuple[Expr, list[Expr]]:
+        """The same as a scan that keeps every carry, over symbols for the operands."""
+        fresh = {x: named_dummy(x.name, x.shape, x.dtype) for x in self.symbols}
+        (body,) = replaced([self.body], fresh)
+        carry, xs = fresh[self.carry], [fresh[x] for x in self.xs]
+        (carried,), n = carry.shape, self.length
+        init = named_dummy("init", carry.shape)
+        columns = [named_dummy(x.name, (n, *x.shape), x.dtype) for x in xs]
+        along = dict(zip(xs, columns, strict=True))
+        path = trajectory(part(body, 0, carried), carry, init, along, {}, n, self.reverse)
+        firsts = part(path, 1, n + 1) if self.reverse else part(path, 0, n)
+        end = (0, 1) if self.reverse else (n, n + 1)
+        (rows,) = batched([part(body, carried, body.shape[0])], {carry: firsts, **along}, n)
+        whole = concat([squeeze(part(path, *end), 0), reshape(rows, product(rows.shape))])
+        return whole, [init, *columns, *[fresh[x] for x in self.params]]
+
+
+def fold_op(
+    body: Expr,
+    carry: Expr,
+    xs: Sequence[Expr],
+    params: Sequence[Expr],
+    length: int,
+    reverse: bool,
+) -> Fold:
+    """The op of a body over any symbols of its own."""
+    roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
+    roles += [("p", k, p) for k, p in enumerate(params)]
+    place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
+    (body,) = replaced([body], place)
+    own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
+    key = (Fold, body, place[carry], *own, length, reverse)
+    return intern_op(key, lambda: Fold(body, place[carry], *own, length, reverse))
+
+
+def fold(
+    steps: Sequence[Expr],
+    rows: Sequence[Expr],
+    carried: Sequence[Expr],
+    inits: Sequence[Expr],
+    xs: Mapping[Expr, Expr],
+    length: int,
+    reverse: bool,
+) -> Expr:
+    """The last carries, and then the rows of all steps, in one array without axes.
+
+    ``steps`` and ``rows`` are over the symbols carried and the keys of xs.
+    """
+    shapes = [x.shape for x in carried]
+    carry = named_dummy("carry", (sum(map(product, shapes)),))
+    ends = list(itertools.accumulate([product(shape) for shape in shapes], initial=0))
+    parts = [
+        reshape(part(carry, i, j), shape)
+        for (i, j), shape in zip(itertools.pairwise(ends), shapes, strict=True)
+    ]
+    (*outputs,) = replaced([*steps, *rows], dict(zip(carried, parts, strict=True)))
+    body = _flat(outputs)
+    (body,), others = captured([as_real(body)], carry, xs)
+    op = fold_op(body, carry, [*xs], [*others.values()], length, reverse)
+    return opaque(op, _flat(inits), *map(as_numeric, xs.values()), *others)
+
+
+def _flat(xs: Sequence[Expr]) -> Expr:
+    return concat([reshape(x, product(x.shape)) for x in xs])
+
+
+class FoldRule(Statement):
+    """The derivatives are those of the scan that keeps every carry."""
+
+    __slots__ = ()
+
+    def push(self, t: Flow) -> Flow | None:
+        flows = self.pushed(self.node, {self.k: t})
+        return flows[0] if flows else None
+
+    @staticmethod
+    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
+        """All tangents at once."""
+        whole, symbols = FoldRule(node, 0)._plain()
+        seeds = {symbols[k]: t for k, t in tangents.items()}
+        flow = pushforward(topological([whole]), [whole], seeds)[0]
+        return [] if flow is None else [FoldRule(node, 0)._at_operands(flow)]
+
+    def pull(self, g: Flow) -> Flow | None:
+        whole, symbols = self._plain()
+        flow = pullback([whole], [symbols[self.k]], [g])[0]
+        return None if flow is None else self._at_operands(flow)
+
+    def _plain(self) -> tuple[Expr, list[Expr]]:
+        op = self.node.op
+        assert isinstance(op, Fold)
+        return op.plain
+
+    def _at_operands(self, flow: Flow) -> Flow:
+        return Flow(at_operands(self.node, [flow.expr])[0], flow.mark)
+
+
+def at_operands(node: Expr, outputs: Sequence[Expr]) -> list[Expr]:
+    """What is made of the symbols of ``plain`` where these are the operands of a node."""
+    op = node.op
+    assert isinstance(op, Fold)
+    whole, symbols = op.plain
+    return replaced(outputs, {whole: node, **dict(zip(symbols, node.args, strict=True))})
+
+
+def _batched_fold(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """The scan that keeps every carry, with one more axis."""
+    op = node.op
+    assert isinstance(op, Fold)
+    whole, symbols = op.plain
+    wide, operands = {}, {}
+    for s, (x, has) in zip(symbols, args, strict=True):
+        if has:
+            wide[s] = named_dummy(s.name, (length, *s.shape), s.dtype)
+        operands[wide.get(s, s)] = x
+    return replaced(batched([whole], wide, length), operands)[0]
+
+
+def _kinks(node: Expr) -> list[Kink]:
+    """The kinks that derivatives in the body meet, in all steps."""
+    op = node.op
+    assert isinstance(op, Fold)
+    return [
+        Kink(kink.name, *at_operands(node, [kink.operand, kink.hit]))
+        for kink in kinks_in([op.plain[0]])
+    ]
+
+
+register(Checkpoints, CheckpointsRule)
+register(Fold, FoldRule)
+batching.register(Checkpoints, batched_scan)
+batching.register(Fold, _batched_fold)
+kinks.register(Checkpoints, kinks_of_scan)
+kinks.register(Fold, _kinks)

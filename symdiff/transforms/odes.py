@@ -1,0 +1,245 @@
+"""Solutions of ordinary differential equations at given times.
+
+SciPy chooses the mesh, the times at which its steps end, by the tolerances.  The solution is then a
+scan of Runge-Kutta steps of the same method over that mesh, and this is what is differentiated: the
+mesh is data, and derivatives are those of the discrete solution, exactly.  From the last node
+before a time that is asked for one more step leads there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symdiff.calculus.derivative import detach
+from symdiff.errors import ShapeError, Unsupported
+from symdiff.functions.indexing import take
+from symdiff.functions.shaping import (
+    arange,
+    assembled,
+    concat,
+    expand_dims,
+    reshape,
+    squeeze,
+    stack,
+)
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_real, opaque, total
+from symdiff.graph.axes import shape_text
+from symdiff.graph.axis_lengths import names
+from symdiff.graph.contraction import broadcast_to
+from symdiff.graph.expr import Expr, check_names, free_symbols
+from symdiff.graph.leaves import as_expr, named_dummy
+from symdiff.graph.lengths import product
+from symdiff.graph.node import topological
+from symdiff.guesses import written
+from symdiff.transforms import batching
+from symdiff.transforms.batching import batched
+from symdiff.transforms.roots import Equations, equations, jacobian_matrix
+from symdiff.transforms.scans import captured, part, replaced, trajectory
+from symdiff.transforms.solutions import root
+from symdiff.transforms.tableaus import TABLEAUS
+from symdiff.transforms.while_loops import free_length, sized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from symdiff.graph.expr import Operand
+    from symdiff.graph.node import Dim, Shape
+    from symdiff.transforms.tableaus import Tableau
+
+__all__ = ["odeint"]
+
+
+@written("odeint(rhs, y0, t), rhs(y, t) -> dy/dt")
+def odeint(
+    rhs: Callable[[Expr, Expr], Any],
+    y0: Operand,
+    t: Operand,
+    *,
+    rtol: float = 1e-8,
+    atol: float = 1e-8,
+    method: str = "RK45",
+    max_steps: int = 10_000,
+    events: None = None,
+    dense_output: bool = False,
+) -> Expr:
+    """The solution of ``dy/dt = rhs(y, t)`` at the times t, from ``y(t[0]) = y0``.
+
+    Its shape is that of t and then that of y0, and ``ys[0]`` is y0.  SciPy chooses the steps, with
+    an error of at most ``atol + rtol |y|`` each.  Derivatives, of every order and in both modes, by
+    y0, t, and all that ``rhs`` contains besides, are exactly those of what these steps give: the
+    times at which they end count as data.  ``rhs`` is called once, with symbols.
+
+    Args:
+        rhs: ``rhs(y, t)``, an expression of y's shape; t is one number.
+        y0: the solution at the first time: an expression, number or array.
+        t: times in one axis, in order, upwards or downwards.
+        rtol, atol: what an error of a step may be.
+        method: "RK45", "DOP853", for small tolerances, or "Radau", for stiff equations.
+        max_steps: how many steps there may be.
+        events, dense_output: those of SciPy's ``solve_ivp``, which are refused.
+
+    A Function of it needs SciPy, and raises ConvergenceError where the steps come to no end.
+
+    Raises ShapeError for a ``rhs`` of another shape, or times that are no vector; ValueError for
+    another method; Unsupported for events and dense output.
+
+    >>> import symdiff as sd
+    >>> k, t = sd.symbol("k"), sd.symbol("t", 5)
+    >>> ys = sd.odeint(lambda y, t: -k * y, 1.0, t)
+    >>> ys.shape, sd.diff(ys, k).shape
+    ((5,), (5,))
+    """
+    for name, given in (("events", events), ("dense_output", dense_output or None)):
+        if given is not None:
+            raise Unsupported(f"odeint: {name}={given!r} is not supported; t has all times")
+    if method not in TABLEAUS:
+        raise ValueError(f"odeint: method={method!r}; there are {', '.join(TABLEAUS)}")
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
+        raise ValueError(f"odeint: max_steps={max_steps!r} is no number of steps")
+    start, times = as_real(assembled(y0)), as_real(assembled(t))
+    if times.ndim != 1 or times.shape[0] == 0:
+        raise ShapeError(
+            f"odeint: t has shape {shape_text(times.shape)}, expected times in one axis, of which "
+            "the first is that of y0"
+        )
+    y, time = named_dummy("y", start.shape), named_dummy("t", ())
+    found = rhs(y, time)
+    try:
+        slope = as_real(as_expr(found))
+    except TypeError:
+        raise TypeError(f"odeint: rhs returned {found!r}; expected an expression") from None
+    if slope.shape != y.shape:
+        raise ShapeError(
+            f"odeint: rhs returned shape {shape_text(slope.shape)}, expected that of y, "
+            f"{shape_text(y.shape)}"
+        )
+    check_names(free_symbols([start, times, slope]))
+    slope, params = _closed_over(slope, y, time)
+    stated = [slope, jacobian_matrix(slope, y)] if method == "Radau" else [slope]
+    further = method, float(rtol), float(atol), max_steps
+    op = equations(Mesh, "mesh", stated, y, [time, *params.values()], *further)
+    h = named_dummy("h", ())
+    step = _stepped(slope, y, time, h, TABLEAUS[method])
+    made = opaque(op, start, times, *params)
+    return _on_mesh(step, y, time, h, made, {symbol: x for x, symbol in params.items()})
+
+
+def _closed_over(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]]:
+    """A right side over y, time and params, and these by what it has from outside."""
+    size = product(y.shape)
+    both = named_dummy("both", (size + 1,))
+    apart = {y: reshape(part(both, 0, size), y.shape), time: both[-1]}
+    (body,), params = captured(replaced([rhs], apart), both)
+    joined = concat([reshape(y, (size,)), expand_dims(time, 0)])
+    return replaced([body], {both: joined})[0], params
+
+
+class Mesh(Equations):
+    """The times at which SciPy's steps end; the operands are y0, t and params.
+
+    The equations are the right side, over y, and over t as the first of the params; Radau's have
+    its derivative by y as a matrix, too.  The value is a vector: how many steps there are, the
+    times at which they begin and end, of which there are ``max_steps + 1`` with the last one
+    repeated, and for each time that is asked for the last node before it.  It has no derivative.
+    """
+
+    __slots__ = ("atol", "max_steps", "method", "rtol")
+    fields = ("method", "rtol", "atol", "max_steps")
+    constant = True
+
+    def __init__(
+        self,
+        name: str,
+        outputs: tuple[Expr, ...],
+        x: Expr,
+        params: tuple[Expr, ...],
+        method: str,
+        rtol: float,
+        atol: float,
+        max_steps: int,
+    ) -> None:
+        super().__init__(name, outputs, x, params)
+        self.method, self.rtol, self.atol, self.max_steps = method, rtol, atol, max_steps
+
+    def further(self) -> tuple[Any, ...]:
+        return self.method, self.rtol, self.atol, self.max_steps
+
+    def result(self, *shapes: Shape) -> Shape:
+        batch = shapes[0][: len(shapes[0]) - self.x.ndim]
+        return (*batch, self.max_steps + 2 + shapes[1][-1])  # type: ignore[operator]
+
+
+def _stepped(slope: Expr, y: Expr, time: Expr, h: Expr, method: Tableau) -> Expr:
+    """What a step of length h makes of y."""
+
+    def at(point: Expr, c: Any) -> Expr:
+        return replaced([slope], {y: point, time: time + c * h})[0]
+
+    def moved(coefficients: Sequence[Any], stages: Sequence[Expr]) -> Expr:
+        terms = [a * k for a, k in zip(coefficients, stages, strict=True) if a]
+        return y + h * total(terms) if terms else y
+
+    stages: list[Expr] = []
+    if method.is_explicit:
+        for row, c in zip(method.a, method.c, strict=True):
+            stages.append(at(moved(row, stages), c))
+        return moved(method.b, stages)
+
+    def left(ks: Expr) -> Expr:
+        parts = [ks[i] for i in range(len(method.b))]
+        rows = zip(method.a, method.c, strict=True)
+        return ks - stack([at(moved(row, parts), c) for row, c in rows])
+
+    found = root(left, stack([slope] * len(method.b)))
+    return moved(method.b, [found[i] for i in range(len(method.b))])
+
+
+def _on_mesh(
+    step: Expr, y: Expr, time: Expr, h: Expr, made: Expr, params: Mapping[Expr, Expr]
+) -> Expr:
+    """The solution by steps along the mesh that was made, the operands of which have the rest."""
+    op = made.op
+    assert isinstance(op, Mesh)
+    start, times, most = made.args[0], made.args[1], op.max_steps
+    numbers = opaque(ops.converted_op("int64"), made)
+    count = squeeze(part(numbers, 0, 1), 0)
+    values = {
+        named_dummy("start", start.shape): start,
+        named_dummy("times", times.shape): times,
+        named_dummy("mesh", (most + 1,)): part(made, 1, most + 2),
+        named_dummy("places", times.shape, int): part(numbers, most + 2, made.shape[0]),
+    }
+    start, times, mesh, places = values
+    n = free_length(names(topological([step, *values])))
+    # The first node is the first time, which has derivatives; the others are data.
+    nodes = concat([part(times, 0, 1), take(detach(mesh), arange(1, n + 1))])
+    begins, ends = part(nodes, 0, n), part(nodes, 1, n + 1)
+    along = {time: begins, h: ends - begins}
+    path = trajectory(step, y, start, along, {p: p for p in params}, n)
+    last = take(nodes, places, axis=0)
+    rows = {y: take(path, places, axis=0), time: last, h: times - last}
+    stand_ins = {x: named_dummy(x.name, value.shape) for x, value in rows.items()}
+    each = batched([step], stand_ins, times.shape[0])
+    (found,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
+    return sized(found, n, {**values, **params}, count)
+
+
+def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    """As many meshes more: y0 has the axes of all of them, other operands have them or none."""
+    op = node.op
+    assert isinstance(op, Mesh)
+    cores = [op.x.ndim, 1, *(p.ndim for p in op.params[1:])]
+    batch = node.shape[:-1]
+    operands = []
+    for k, (x, has) in enumerate(args):
+        core = x.shape[x.ndim - cores[k] :]
+        if has and x.ndim == 1 + cores[k]:  # no axes of the batch that was
+            x = reshape(x, (length, *(1 for _ in batch), *core))
+        if has or not k or x.ndim > cores[k]:
+            x = broadcast_to(x, (length, *batch, *core))
+        operands.append(x)
+    return opaque(op, *operands)
+
+
+batching.register(Mesh, _batched_mesh)

@@ -1,0 +1,301 @@
+"""Solutions of differential equations: SciPy's, and the same steps by NumPy and written out."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+
+import numeric as nm
+import symdiff as sd
+from symdiff.errors import ConvergenceError, ShapeError, Unsupported
+
+integrate = pytest.importorskip("scipy.integrate")
+linalg = pytest.importorskip("scipy.linalg")
+
+k, a = sd.symbols("k a")
+p, y0, t = sd.symbol("p", 4), sd.symbol("y0", 2), sd.symbol("t", "T")
+PREY = np.array([1.5, 1.0, 1.0, 3.0])
+START = np.array([1.0, 1.25])
+
+
+def prey(y, t, p=p, stack=sd.stack):
+    """Lotka and Volterra's, with a season."""
+    grown = p[0] * (1 + 0.25 * t / (1 + t * t))
+    return stack([grown * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - p[3] * y[1]])
+
+
+def by_numpy(nodes, rhs, y, method):
+    """SciPy's own coefficients on a mesh, in whatever numbers y has."""
+    tableau = getattr(integrate, method)
+    for begin, end in itertools.pairwise(nodes):
+        h, stages = end - begin, []
+        for i in range(tableau.n_stages):
+            row = tableau.A[i][:i]
+            moved = y + h * sum((c * s for c, s in zip(row, stages, strict=False)), 0 * y)
+            stages.append(rhs(begin + tableau.C[i] * h, moved))
+        y = y + h * sum(c * s for c, s in zip(tableau.B, stages, strict=True))
+    return y
+
+
+def mesh(rhs, span, start, method, tol=1e-8):
+    return integrate.solve_ivp(rhs, span, start, method=method, rtol=tol, atol=tol).t
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853"])
+def test_values_and_gradients_are_those_of_scipys_steps(method):
+    """The gradient by complex steps of the same loop in NumPy, on the mesh that SciPy chose."""
+    rhs = lambda p: lambda t, y: prey(y, t, p, lambda x: np.stack([*x]))  # noqa: E731
+    nodes = mesh(rhs(PREY), (0, 6), START, method)
+    ys = sd.odeint(prey, y0, [0.0, 6.0], method=method)
+    loss = ys[-1] @ sd.constant([1.0, -2.0])
+    found = nm.interpret([ys, *sd.grad(loss, [y0, p])], {y0: START, p: PREY})
+    end = by_numpy(nodes, rhs(PREY), START, method)
+    np.testing.assert_allclose(found[0], [START, end], rtol=1e-13)
+    expected = []
+    for which in (0, 1):
+        for j in range(len((START, PREY)[which])):
+            at = [START.astype(complex), PREY.astype(complex)]
+            at[which][j] += 1e-40j
+            slope = by_numpy(nodes, rhs(at[1]), at[0], method).imag / 1e-40
+            expected.append(slope @ [1.0, -2.0])
+    np.testing.assert_allclose(np.concatenate(found[1:]), expected, rtol=1e-11)
+
+
+def test_derivatives_of_the_third_order_are_those_of_the_steps_written_out():
+    rhs = lambda y, t: -k * y**2 + sd.sin(a * t)  # noqa: E731
+    at = {k: 0.8, a: 2.0}
+    plain = lambda t, y: -0.8 * y**2 + np.sin(2 * t)  # noqa: E731
+    nodes = mesh(plain, (0, 0.5), [1.0], "RK45", 1e-6)
+    assert len(nodes) > 3
+    written = by_numpy(nodes.tolist(), lambda t, y: rhs(y, t), sd.constant(1), "RK45")
+    solution = sd.odeint(rhs, 1.0, [0, 0.5], rtol=1e-6, atol=1e-6)[-1]
+
+    def derivatives(f):
+        g = sd.grad(f, [k, a])
+        return sd.stack([f, *g, sd.diff(f, k, 3), sd.diff(sd.diff(f, k), a, 2), sd.grad(g[0], a)])
+
+    one, other = (nm.interpret(derivatives(f), at) for f in (solution, written))
+    np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+def test_values_and_derivatives_are_near_those_of_the_flow(method):
+    """y' = A y: exponentials of matrices, and their derivatives."""
+    A = sd.symbol("A", (2, 2))
+    value = np.array([[-0.5, 2.0], [-1.5, -0.25]])
+    times = np.array([0.5, 0.75, 0.75, 2.0, 3.5])
+    ys = sd.odeint(lambda y, t: A @ y, y0, t, method=method, rtol=1e-10, atol=1e-10)
+    at = {A: value, y0: START, t: times}
+    flow = lambda A, s: linalg.expm(A * (s - 0.5)) @ START  # noqa: E731
+    by_y0, by_t, by_a = sd.jacobian(ys, y0), sd.jacobian(ys, t), sd.jvp(ys, A, sd.ones((2, 2)))
+    found = nm.interpret([ys, by_y0, by_t, by_a], at)
+    np.testing.assert_allclose(found[0], [flow(value, s) for s in times], rtol=1e-8)
+    assert (found[0][0] == START).all()
+    np.testing.assert_allclose(found[1], [linalg.expm(value * (s - 0.5)) for s in times], rtol=1e-7)
+    moving = found[0] @ value.T
+    expected = np.zeros((5, 2, 5))
+    for i in range(1, 5):
+        expected[i, :, i] += moving[i]  # by its own time, and by that of the start
+        expected[i, :, 0] -= moving[i]
+    np.testing.assert_allclose(found[2], expected, atol=1e-7)
+    step = [(flow(value + e, times[-1]) - flow(value - e, times[-1])) / 2e-5 for e in [1e-5]]
+    np.testing.assert_allclose(found[3][-1], step[0], rtol=1e-6)
+
+
+def test_times_that_go_down_and_one_time_alone():
+    ys = sd.odeint(lambda y, t: -k * y, a, t)
+    at = {k: 0.7, a: 2.0}
+    down = nm.interpret([ys, sd.diff(ys, k)], {**at, t: np.array([1.0, 0.25, -1.0])})
+    since = np.array([0, -0.75, -2.0])
+    np.testing.assert_allclose(down[0], 2 * np.exp(-0.7 * since), rtol=1e-7)
+    np.testing.assert_allclose(down[1], -since * 2 * np.exp(-0.7 * since), rtol=1e-6, atol=1e-7)
+    alone = nm.interpret([ys, sd.diff(ys, k), sd.diff(ys, a)], {**at, t: np.array([3.0])})
+    np.testing.assert_array_equal(alone, [[2.0], [0.0], [1.0]])
+
+
+def test_states_of_any_shape_and_length():
+    x = sd.symbol("x", ("n", 2))
+    ys = sd.odeint(lambda y, t: -k * y + sd.mean(y, axis=0) * t, x, t)
+    F = nm.lower([ys, sd.grad(sd.sum(ys[-1] ** 2), x)], [x, t, k])
+    start = np.arange(6.0).reshape(3, 2)
+    value, gradient = F(start, np.array([0.0, 0.5, 1.0]), 0.5)
+    flat = integrate.solve_ivp(
+        lambda s, y: (-0.5 * y.reshape(3, 2) + y.reshape(3, 2).mean(0) * s).ravel(),
+        (0, 1), start.ravel(), rtol=1e-10, atol=1e-10,
+    )  # fmt: skip
+    np.testing.assert_allclose(value[-1].ravel(), flat.y[:, -1], rtol=1e-7)
+    assert gradient.shape == (3, 2)
+    assert F(np.zeros((0, 2)), np.array([0.0, 1.0]), 0.5)[0].shape == (2, 0, 2)
+
+
+def test_lowered_functions_are_the_interpreted_ones():
+    ys = sd.odeint(prey, y0, t)
+    loss = sd.sum(ys**2)
+    F = nm.lower(loss, [y0, p, t])
+    at = START, PREY, np.linspace(0, 2, 4)
+    value, gradients = F.value_and_grad(*at, wrt=["y0", "p"])
+    env = dict(zip((y0, p, t), at, strict=True))
+    expected = nm.interpret([loss, *sd.grad(loss, [y0, p])], env)
+    assert value == expected[0]
+    for one, other in zip(gradients, expected[1:], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_a_batch_has_a_mesh_for_each():
+    ps, starts = sd.symbol("ps", (3, 4)), sd.symbol("starts", (3, 2))
+    ys = sd.odeint(prey, y0, [0.0, 1.0, 2.0])
+    gradient = sd.grad(sd.sum(ys**2), p)
+    points = PREY * np.array([[1.0], [0.1], [3.0]])
+    at = {p: PREY, y0: START}
+    alone = [nm.interpret([ys, gradient], {**at, p: row}) for row in points]
+    batch = nm.interpret(sd.batch([ys, gradient], {p: ps}), {y0: START, ps: points})
+    for found, wanted in zip(batch, zip(*alone, strict=True), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    both = sd.batch(ys, {p: ps, y0: starts})
+    found = nm.interpret(both, {ps: points, starts: np.tile(START, (3, 1))})
+    np.testing.assert_allclose(found, batch[0], rtol=1e-14)
+
+
+def test_a_model_is_fitted_to_data():
+    """The minimiser of a loss over trajectories, and how it depends on the data."""
+    times = np.linspace(0, 2, 9)
+    exact = integrate.solve_ivp(
+        lambda s, y: -1.3 * y + np.sin(0.8 * s), (0, 2), [2.0], t_eval=times, rtol=1e-10, atol=1e-10
+    ).y[0]
+    data = sd.symbol("data", 9)
+
+    def loss(q):
+        ys = sd.odeint(lambda y, t: -q[0] * y + sd.sin(q[1] * t), 2.0, times)
+        return sd.sum((ys - data) ** 2)
+
+    fit = sd.minimize(loss, [1.0, 1.0])
+    value, slope = nm.interpret([fit, sd.jacobian(fit, data)], {data: exact})
+    np.testing.assert_allclose(value, [1.3, 0.8], rtol=1e-5)
+    bent = exact + 1e-5 * np.cos(times)
+    moved = nm.interpret(fit, {data: bent}) - value
+    np.testing.assert_allclose(slope @ (bent - exact), moved, rtol=1e-3, atol=1e-9)
+
+
+def robertson(y, k):
+    return [
+        -k[0] * y[0] + k[1] * y[1] * y[2],
+        k[0] * y[0] - k[1] * y[1] * y[2] - k[2] * y[1] ** 2,
+        k[2] * y[1] ** 2,
+    ]
+
+
+RATES = np.array([0.04, 1e4, 3e7])
+
+
+def test_robertsons_problem_by_implicit_euler():
+    """A root in each step of a scan; the gradient by complex steps of the same loop in NumPy."""
+    rates = sd.symbol("rates", 3)
+    steps = np.logspace(-6, 1, 30)
+
+    def step(y, h):
+        return sd.root(lambda z: z - y - h * sd.stack(robertson(z, rates)), y), None
+
+    last = sd.scan(step, sd.constant([1.0, 0, 0]), steps)[0]
+    loss = last[0] + 1e4 * last[1]
+
+    def loop(k):
+        y = np.array([1.0, 0, 0], complex)
+        for h in steps:
+            z = y.copy()
+            for _ in range(30):
+                left = z - y - h * np.array(robertson(z, k))
+                slope = np.eye(3) - h * np.array([
+                    [-k[0], k[1] * z[2], k[1] * z[1]],
+                    [k[0], -k[1] * z[2] - 2 * k[2] * z[1], -k[1] * z[1]],
+                    [0, 2 * k[2] * z[1], 0],
+                ])  # fmt: skip
+                z = z - np.linalg.solve(slope, left)
+            y = z
+        return y[0] + 1e4 * y[1]
+
+    gradient = []
+    for j in range(3):
+        k = RATES.astype(complex)
+        k[j] += 1e-30j
+        gradient.append(loop(k).imag / 1e-30)
+    at = {rates: RATES}
+    assert nm.interpret(loss, at) == pytest.approx(loop(RATES.astype(complex)).real, rel=1e-11)
+    np.testing.assert_allclose(nm.interpret(sd.grad(loss, rates), at), gradient, rtol=1e-8)
+
+
+def test_robertsons_problem_by_radau():
+    rates = sd.symbol("rates", 3)
+    ys = sd.odeint(
+        lambda y, t: sd.stack(robertson(y, rates)), [1.0, 0, 0], [0.0, 40.0],
+        method="Radau", rtol=1e-6, atol=1e-10,
+    )  # fmt: skip
+    plain = lambda k: lambda t, y: np.array(robertson(y, k))  # noqa: E731
+
+    def exact(k):
+        return integrate.solve_ivp(
+            plain(k), (0, 40), [1.0, 0, 0], method="Radau", rtol=1e-10, atol=1e-14
+        ).y[:, -1]
+
+    found = nm.interpret([ys[-1], sd.jacobian(ys[-1], rates)], {rates: RATES})
+    np.testing.assert_allclose(found[0], exact(RATES), rtol=1e-5)
+    for j in range(3):
+        h = np.zeros(3)
+        h[j] = 1e-3 * RATES[j]
+        slope = (exact(RATES + h) - exact(RATES - h)) / (2 * h[j])
+        np.testing.assert_allclose(found[1][:, j], slope, rtol=1e-3)
+
+
+def test_pickles_and_equal_problems():
+    one, other = (sd.odeint(prey, y0, t) for _ in range(2))
+    assert one is other
+    gradient = sd.grad(sd.sum(one), p)
+    assert pickle.loads(pickle.dumps(gradient)) is gradient
+
+
+def test_what_does_not_know_meshes_says_so():
+    ys = sd.odeint(lambda y, t: -k * y, 1.0, [0.0, 1.0])
+    for refused in (
+        lambda: sd.evalf(ys, 20, {k: 1}),
+        lambda: sd.to_sympy(ys),
+        lambda: sd.count_operations(ys),
+    ):
+        with pytest.raises(Unsupported, match="mesh"):
+            refused()
+
+
+BAD = {
+    r"rhs returned shape \(2,\), expected that of y, \(\)": lambda: sd.odeint(
+        lambda y, t: y0 * y, 1.0, t
+    ),
+    "rhs returned None; expected an expression": lambda: sd.odeint(lambda y, t: None, 1.0, t),
+    r"t has shape \(\), expected times in one axis": lambda: sd.odeint(lambda y, t: y, 1.0, k),
+    r"t has shape \(0,\)": lambda: sd.odeint(lambda y, t: y, 1.0, np.zeros(0)),
+    "method='BDF'; there are RK45, DOP853, Radau": lambda: sd.odeint(
+        lambda y, t: y, 1.0, t, method="BDF"
+    ),
+    "max_steps=0": lambda: sd.odeint(lambda y, t: y, 1.0, t, max_steps=0),
+    "events=": lambda: sd.odeint(lambda y, t: y, 1.0, t, events=len),
+    "dense_output=True": lambda: sd.odeint(lambda y, t: y, 1.0, t, dense_output=True),
+    "two symbols are named 't'": lambda: sd.odeint(lambda y, s: y * t[0] * sd.symbol("t"), 1.0, t),
+}
+
+
+@pytest.mark.parametrize("said", BAD)
+def test_errors_of_right_sides_and_times(said):
+    with pytest.raises((ShapeError, TypeError, ValueError, Unsupported), match=said):
+        BAD[said]()
+
+
+def test_solutions_that_end_before_the_time():
+    ys = sd.odeint(lambda y, t: k * y**2, 1.0, [0.0, 2.0])
+    with pytest.raises(ConvergenceError, match="it came to t=1 of 2") as error:
+        nm.interpret(ys, {k: 1.0})
+    assert error.value.steps > 0
+    short = sd.odeint(lambda y, t: -k * y, 1.0, [0.0, 2.0], max_steps=3)
+    with pytest.raises(ConvergenceError, match="no end after max_steps=3 steps"):
+        nm.interpret(short, {k: 1.0})
+    with pytest.raises(ValueError, match="in no order"):
+        nm.interpret(sd.odeint(lambda y, t: -k * y, 1.0, [0.0, 2.0, 1.0]), {k: 1.0})
