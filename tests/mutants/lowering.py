@@ -964,6 +964,12 @@ _machine(
     "test_native.py::test_what_c_does_not_gain_stays_numpys",
 )
 _machine(
+    "long-sums-of-products-carry-nothing",
+    "or self.rows[-1] or self.is_long:",
+    "or self.rows[-1]:",
+    "test_native.py::test_long_sums_of_products_over_rows_and_along_them_are_exact[-float64]",
+)
+_machine(
     "many-rows-wait-for-themselves",
     "rows <= LANES // 4",
     "rows <= LANES",

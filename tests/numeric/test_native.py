@@ -602,6 +602,21 @@ def test_long_sums_are_as_exact_as_those_of_pairs(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("out", ["", "k"])
+def test_long_sums_of_products_over_rows_and_along_them_are_exact(out, dtype):
+    Z = sd.symbol("Zl", ("n", 2, "d"))
+    f = sd.einsum(f"nkd,n->{out}", sd.clip(Z, -1e30, 1e30), sd.cos(A))
+    F = nm.lower(f, (Z, A), backend="native")
+    z = hard_sums(dtype)[:3].reshape(3, 2, -1)
+    found = np.atleast_1d(F(z, np.zeros(3, dtype)))
+    assert kernels(F)
+    for a, terms in zip(found, [z[:, 0], z[:, 1]] if out else [z], strict=True):
+        scale = math.fsum(abs(terms).ravel().tolist())
+        exact = math.fsum(terms.ravel().tolist())
+        assert abs(float(a) - exact) <= 40 * np.finfo(dtype).eps * scale
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_logarithms_of_sums_near_1_have_all_their_digits(dtype):
     rows = [[1e-20, -400.0], [1e-10, -30.0], [-1e-3, -6.9], [1e-5, -60.0], [-0.5, -0.6], [1.0, 2.0]]
     rows += [[-30.0, 1e-10], [0.0, 0.0], [-math.log(2)] * 2, [-np.inf, 0.0], [-np.inf, -np.inf]]

@@ -166,7 +166,9 @@ class Line(NamedTuple):
     @property
     def is_product(self) -> bool:
         """Whether it is a sum over rows of products, one for each of its letters."""
-        return self.fold == "+" and not self.rows[-1] and len(self.operands) > 1 < len(self.letters)
+        if self.fold != "+" or self.rows[-1] or self.is_long:
+            return False
+        return len(self.operands) > 1 < len(self.letters)
 
 
 def _same(v: int, dims: Shape, line: Line) -> bool:
