@@ -94,6 +94,8 @@ TARGETS = [
         Target(f"13 {name}", "jax", 0.3, what="build + differentiate + lower")
         for name in ("recurrent network", "LSTM", "Lotka-Volterra", "logistic map")
     ),
+    Target("14 root", "hand", 1.5),
+    Target("14 Lotka-Volterra by odeint", "hand", 1.3),
     *(_native(case, OURS, 1.1) for case in ("1 Rosenbrock", "1 exp(-xy)")),
     _native("2 chained Rosenbrock n=1000", "jax", 0.5),
     _native("2 chained Rosenbrock n=1000", "hand", aim=0.3),

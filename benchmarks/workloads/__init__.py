@@ -1,7 +1,7 @@
 """The workloads, by field; a new one is added to the list ``WORKLOADS`` of its module."""
 
 from benchmarks.declarations import Case
-from benchmarks.workloads import eager, elementwise, linear_algebra, models, recurrences
+from benchmarks.workloads import eager, elementwise, linear_algebra, models, recurrences, solutions
 
 WORKLOADS = sorted(
     [
@@ -10,6 +10,7 @@ WORKLOADS = sorted(
         *models.WORKLOADS,
         *eager.WORKLOADS,
         *recurrences.WORKLOADS,
+        *solutions.WORKLOADS,
     ],
     key=lambda w: w.number,
 )

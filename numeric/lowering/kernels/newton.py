@@ -26,8 +26,8 @@ _ENOUGH = 1e-4
 _HALVINGS = 40
 # What no longer shrinks to this part of itself is only rounding.
 _SHRINKING = 0.7
-# Sums of squares from here on have lost nothing below the least float.
-_TINY = 1e-15
+# Norms from here on have squares that are far from the least float, by the bytes of a number.
+_TINY = {4: 1e-15, 8: 1e-150, 16: 1e-150}
 
 
 class State(NamedTuple):
@@ -80,8 +80,6 @@ class _Search:
     def run(self, max_steps: int) -> np.ndarray:
         """The roots."""
         while not self.done.all():
-            if not self._finite().all():
-                raise self.error("what is to be 0 is not finite")
             if self.steps == max_steps:
                 raise self.error(f"no convergence in {max_steps} steps")
             self.steps += 1
@@ -94,33 +92,27 @@ class _Search:
             )
         return self.x
 
-    def _finite(self) -> np.ndarray:
-        whole: np.ndarray = np.isfinite(self.at.slope).all((1, 2)) & np.isfinite(self.size)
-        return np.asarray(whole | self.done)
-
     def advance(self) -> None:
         """One step of all that are not done."""
-        x, move = self.x, self.direction()
-        move[self.done] = 0
+        x, (move, fits) = self.x, self.direction()
         reach = np.maximum(_largest(x), _largest(x + move))
-        # Where a slope is singular, or a Hessian not positive, the step is no measure of distance.
-        f, slope = self.at.residual, self.at.slope
-        fits = _norms(np.einsum("bij,bj->bi", slope, move) + f) <= self.size / 2
         near = fits & ~self.done & (_largest(move) <= math.sqrt(self.eps) * reach)
-        each = np.divide(np.abs(move), np.abs(x + move), out=np.zeros_like(x), where=move != 0)
-        parts = _largest(each)
-        settled = near & (parts <= 2 * self.eps)
-        self.done |= settled
-        if settled.any():  # what is left to go changes the last digit at most
+        parts = np.full(len(x), np.inf)
+        if near.any():
+            each = np.divide(np.abs(move), np.abs(x + move), out=np.zeros_like(x), where=move != 0)
+            parts[near] = _largest(each)[near]
+            settled = parts <= 2 * self.eps
+            self.done |= settled
+            # What is left to go changes the last digit at most.
             self.x = x = x + np.where(settled[:, None], move, 0)
             move[settled] = 0
-        if self.done.all():
-            return
+            if self.done.all():
+                return
         there, after, size, stuck = self.shortened(move, near)
         ended = near & (parts > _SHRINKING * self.last) & (size > _SHRINKING * self.size)
         # Of two points between which only rounding decides, the one that leaves less.
         kept = self.done | stuck | (ended & (self.size <= size))
-        self.last = np.where(near, parts, np.inf)
+        self.last = parts
         self.done |= ended | stuck | (size == 0)
         if kept.any():
             there[kept], size[kept] = x[kept], self.size[kept]
@@ -129,9 +121,17 @@ class _Search:
                 new[kept] = old[kept]
         self.x, self.at, self.size = there, after, size
 
-    def direction(self) -> np.ndarray:
-        """Where each point is to go."""
+    def direction(self) -> tuple[np.ndarray, bool | np.ndarray]:
+        """Where each point is to go, and whether how far is a measure of the distance of a root.
+
+        It is none where a slope is singular, or a Hessian not positive definite.
+        """
         f, slope = self.at.residual, self.at.slope
+        if self.done.any():  # where the slope may be anything
+            f = np.where(self.done[:, None], 0, f)
+            slope = np.where(self.done[:, None, None], np.eye(f.shape[1], dtype=f.dtype), slope)
+        if not (np.isfinite(slope).all() and np.isfinite(f).all()):
+            raise self.error("what is to be 0 is not finite")
         if self.minimum and not _is_positive(slope):
             # Down along each eigenvector, whichever way it curves.
             values, vectors = np.linalg.eigh(slope)
@@ -139,11 +139,14 @@ class _Search:
             sizes = np.maximum(sizes, self.eps * np.max(sizes, 1, initial=0.0)[:, None])
             along = np.einsum("bji,bj->bi", vectors, f)
             weighted = np.divide(along, sizes, out=np.zeros_like(along), where=sizes != 0)
-            return np.asarray(-np.einsum("bij,bj->bi", vectors, weighted))
-        try:
-            return np.asarray(-np.linalg.solve(slope, f[..., None])[..., 0])
-        except np.linalg.LinAlgError:  # the least step that leaves least
-            return np.asarray(-np.einsum("bij,bj->bi", np.linalg.pinv(slope), f))
+            move = -np.einsum("bij,bj->bi", vectors, weighted)
+        else:
+            try:
+                return -np.linalg.solve(slope, f[..., None])[..., 0], True
+            except np.linalg.LinAlgError:  # the least step that leaves least
+                move = -np.einsum("bij,bj->bi", np.linalg.pinv(slope), f)
+        left = _norms(np.einsum("bij,bj->bi", slope, move) + f)
+        return move, np.asarray(left <= _norms(f) / 2)
 
     def shortened(
         self, move: np.ndarray, near: np.ndarray
@@ -198,7 +201,7 @@ class _Search:
 def _norms(f: np.ndarray) -> np.ndarray:
     """Euclidean ones, whose squares need not be floats."""
     plain: np.ndarray = np.sqrt(np.add.reduce(f * f, 1))
-    if np.logical_and.reduce((plain > _TINY) & (plain < np.inf)):
+    if np.logical_and.reduce((plain > _TINY[f.itemsize]) & (plain < np.inf)):
         return plain
     largest = _largest(f)
     scale = np.where((largest > 0) & np.isfinite(largest), largest, 1)

@@ -1,0 +1,92 @@
+"""Solutions of equations: a root, with its derivative, and a differential equation.
+
+By hand they are SciPy's, with Jacobians written by hand, and a gradient by one more solution of
+linear equations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.declarations import Task, Workload
+
+
+def root(np: Any, A: Any, B: Any, b: Any) -> Any:
+    """The squared length of the solution of a system that is a little nonlinear."""
+    x = np.root(lambda x: A @ x + np.tanh(B @ x) - b, 0 * b)
+    return np.sum(x**2)
+
+
+def root_by_hand(A: np.ndarray, B: np.ndarray, b: np.ndarray) -> tuple[Any, list[np.ndarray]]:
+    """SciPy's root with the exact Jacobian, and the adjoint equation."""
+    from scipy import optimize
+
+    def slope(x: np.ndarray) -> np.ndarray:
+        th = np.tanh(B @ x)
+        return A + (1 - th * th)[:, None] * B
+
+    def lacking(x: np.ndarray) -> np.ndarray:
+        return A @ x + np.tanh(B @ x) - b
+
+    x = optimize.root(lacking, np.zeros_like(b), jac=slope, options={"xtol": 1e-13}).x
+    w = np.linalg.solve(slope(x).T, 2 * x)
+    th = np.tanh(B @ x)
+    return x @ x, [-np.outer(w, x), -np.outer((1 - th * th) * w, x), w]
+
+
+def lotka_volterra(np: Any, p: Any, y: Any, t: Any) -> Any:
+    """Predators and prey at times."""
+
+    def rate(y: Any, t: Any) -> Any:
+        return np.stack([p[0] * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - p[3] * y[1]])
+
+    return np.odeint(rate, y, t, rtol=1e-10, atol=1e-10)
+
+
+def lotka_volterra_by_hand(p: np.ndarray, y: np.ndarray, t: np.ndarray) -> list[np.ndarray]:
+    """SciPy's solve_ivp."""
+    from scipy.integrate import solve_ivp
+
+    def rate(t: float, y: np.ndarray) -> np.ndarray:
+        return np.array([p[0] * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - p[3] * y[1]])
+
+    run = solve_ivp(rate, (t[0], t[-1]), y, t_eval=t, rtol=1e-10, atol=1e-10)
+    return [run.y.T]
+
+
+def _system(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    return {
+        "A": rng.normal(size=(n, n)) + 3 * n * np.eye(n),
+        "B": rng.normal(size=(n, n)),
+        "b": n * rng.normal(size=n),
+    }
+
+
+WORKLOADS = [
+    Workload(
+        number=14,
+        name="root",
+        task=Task.GRADIENT,
+        formula=root,
+        hand=root_by_hand,
+        data=_system,
+        sizes={"n=5": {"n": 5}, "n=100": {"n": 100}},
+        tiny={"n": 3},
+    ),
+    Workload(
+        number=14,
+        name="Lotka-Volterra by odeint",
+        task=Task.VALUE,
+        formula=lotka_volterra,
+        hand=lotka_volterra_by_hand,
+        data=lambda rng, n: {
+            "p": np.array([1.5, 1.0, 1.0, 3.0]),
+            "y": np.array([1.0, 1.0]),
+            "t": np.linspace(0, 10, n),
+        },
+        sizes={"n=20": {"n": 20}},
+        tiny={"n": 3},
+    ),
+]
