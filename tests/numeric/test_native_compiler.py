@@ -365,6 +365,16 @@ def test_another_compiler_of_that_name_is_asked_again(tmp_path, place, nothing_f
     assert native.compiler().version == "another one"
 
 
+def test_a_compiler_is_asked_again_where_other_functions_are_wanted(
+    place, nothing_found, monkeypatch
+):
+    """What was found out of one is kept, and says nothing of functions that came later."""
+    before = native.compiler().vector
+    native.compiler.cache_clear()
+    monkeypatch.setattr(native, "VECTOR", {"sin": 1})
+    assert native.compiler().vector == before & {"sin", "sinf"}
+
+
 def test_without_vector_functions_code_runs(place, nothing_found, monkeypatch):
     """Other C libraries, and other compilers, have none; what runs says so."""
     monkeypatch.setattr(native, "_vector", lambda *_: frozenset())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -287,6 +288,30 @@ BAD = {
 def test_errors_of_right_sides_and_times(said):
     with pytest.raises((ShapeError, TypeError, ValueError, Unsupported), match=said):
         BAD[said]()
+
+
+def test_without_scipy_the_error_says_what_to_install(monkeypatch):
+    ys = sd.odeint(lambda y, t: -k * y, 1.0, [0.0, 1.0])
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(
+        Unsupported, match=r'odeint needs SciPy: pip install "symdiff-numeric\[scipy\]"'
+    ):
+        nm.interpret(ys, {k: 1.0})
+
+
+def test_functions_in_pickles_and_data_that_is_bound():
+    x = sd.symbol("x", "n")
+    ys = sd.odeint(lambda y, s: -k * y * sd.sum(y), x, t)
+    F = nm.lower(sd.sum(ys[-1] ** 2), [x, t, k])
+    at = np.array([1.0, 0.5]), np.linspace(0, 1, 3), 0.5
+    value, gradients = F.value_and_grad(*at)
+    again, others = pickle.loads(pickle.dumps(F)).value_and_grad(*at)
+    assert value == again == F.bind(t=at[1])(at[0], at[2])
+    for one, other in zip(gradients, others, strict=True):
+        np.testing.assert_array_equal(one, other)
+    known = sd.substitute(ys, {t: at[1], x: at[0]})
+    assert known.shape == (3, 2)
+    assert float(nm.interpret(sd.sum(known[-1] ** 2), {k: 0.5})) == pytest.approx(value, rel=1e-14)
 
 
 def test_solutions_that_end_before_the_time():

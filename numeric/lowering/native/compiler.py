@@ -114,7 +114,7 @@ def _known(path: str, options: tuple[str, ...]) -> Compiler | None:
     real = Path(path).resolve()
     state, processor = real.stat(), _processor()
     parts = (path, str(real), str(state.st_size), str(state.st_mtime_ns), *options, processor)
-    note = f"{_digest(*[os.fsencode(part) for part in (*parts, *_FLAGS)])}.json"
+    note = f"{_digest(*[os.fsencode(part) for part in (*parts, *_FLAGS, *VECTOR)])}.json"
     place = folder()
     kept = None if place is None else _whole(place / note)
     if kept is not None:
