@@ -78,17 +78,18 @@ class ShardProgram:
         Raises ShardError from whatever is wrong with it.
         """
         try:
-            arrays = [np.asarray(x) for x in data]
+            arrays = [_laid_out(x) for x in data]
             rows = self._count(arrays)
             kinds = tuple(map(self._kind, self.rows, arrays))
             if self.function is None or not (rows or empty):
                 return Subtotal(shard, rows, kinds, () if self.function is None else None)
+            same = [_laid_out(x) if isinstance(x, np.ndarray) else x for x in given]
             # Whole numbers of real operands, as counts of ties, come as real ones.
             values = tuple(
                 [
                     value.astype(np.int64) if y.dtype is int and value.dtype.kind == "f" else value
                     for y, value in zip(
-                        self.function.outputs, self.function(*arrays, *given), strict=True
+                        self.function.outputs, self.function(*arrays, *same), strict=True
                     )
                 ]
             )
@@ -157,6 +158,16 @@ class ShardProgram:
         for subtotal in left[1:]:
             result = self._pair(subtotal, result)
         return result
+
+
+def _laid_out(x: Any) -> NDArray[Any]:
+    """The array as the wire leaves it at best: contiguous, and each element at its address.
+
+    The order in which NumPy and BLAS add depends on both.  What was received may begin at any
+    byte, and a view that was sent is contiguous there.
+    """
+    array = np.asarray(x)
+    return array if array.flags.aligned and array.flags.forc else array.copy(order="A")
 
 
 @lru_cache(maxsize=64)

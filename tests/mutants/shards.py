@@ -111,3 +111,15 @@ _shards(
     "if False:",
     "test_rows_of_a_shard_are_counted",
 )
+_shards(
+    "rows-stay-where-the-wire-left-them",
+    "array.flags.aligned and array.flags.forc",
+    "array.flags.forc",
+    "test_bits_do_not_depend_on_where_rows_lie_in_memory",
+)
+_shards(
+    "views-stay-views",
+    "array.flags.aligned and array.flags.forc",
+    "array.flags.aligned",
+    "test_bits_do_not_depend_on_where_rows_lie_in_memory",
+)

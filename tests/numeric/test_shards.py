@@ -321,6 +321,32 @@ def test_bits_depend_on_the_cuts_alone():
     assert all(repr(other) == repr(found[0]) for other in found)
 
 
+def test_bits_do_not_depend_on_where_rows_lie_in_memory():
+    """What comes over a wire may begin at any byte, and what was a view is none there."""
+    rows, deep = RNG.normal(size=(30_000, 3)), sd.symbol("deep", ("n", 4, 3))
+
+    def moved(x):
+        there = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+        there[...] = x
+        return there
+
+    wide = np.zeros((30_000, 6))
+    wide[:, ::2] = rows
+    S = nm.sharded(sd.sum(sd.tanh(z)) + sd.sum(X), [X, w], over="n")
+    here, *others = [
+        repr(S.value_and_grad([part], at))
+        for part, at in [
+            (rows, DATA["w"]),
+            (moved(rows), moved(DATA["w"])),
+            (wide[:, ::2], DATA["w"]),
+        ]
+    ]
+    assert here == others[0] == others[1]
+    turned = RNG.normal(size=(4, 3_000, 3)).transpose(1, 0, 2)
+    total = nm.sharded(sd.sum(deep), [deep], over="n")
+    assert total([turned]) == total([np.ascontiguousarray(turned)])
+
+
 @pytest.mark.parametrize("count", range(1, 40))
 def test_neighbours_are_joined_alike_in_groups_and_one_by_one(count):
     program = ShardProgram(None, (), ("add",), "n")
