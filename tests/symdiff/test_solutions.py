@@ -338,6 +338,17 @@ def test_fractions_solve_linear_maps_exactly():
     np.testing.assert_allclose(exact.astype(float), np.linalg.inv(rows_of(5))[0], rtol=1e-14)
 
 
+def test_what_rounding_leaves_of_products_is_no_failure():
+    """A second difference: the solution is ten thousand times as large as the right side."""
+    w = sd.symbol("w", 400)
+    x = sd.linear_solve(lambda u: 2 * u - sd.pad(u[1:], (0, 1)) - sd.pad(u[:-1], (1, 0)), w)
+    right = RNG.normal(size=400)
+    A = 2 * np.eye(400) - np.eye(400, k=1) - np.eye(400, k=-1)
+    wanted = np.linalg.solve(A, right)
+    found = nm.interpret(x, {w: right})
+    assert np.abs(found - wanted).max() <= 1e-10 * np.abs(wanted).max()
+
+
 def test_a_map_for_which_gradients_do_not_converge():
     x = sd.linear_solve(lambda x: neighbours(x, 0.75), u5)
     with pytest.raises(
