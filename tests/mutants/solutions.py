@@ -136,3 +136,10 @@ _solution(
     "return bool((_norms(left) <= goal).all())",
     "test_what_rounding_leaves_of_products_is_no_failure",
 )
+
+_solution(
+    "little-is-left-is-a-root",
+    "ended |= (self.idle >= _IDLE) & (size <= 8 * self.eps * self.first)",
+    "ended |= size <= 8 * self.eps * self.first",
+    "test_a_root_at_0_is_found_to_rounding",
+)

@@ -618,6 +618,19 @@ def test_saddles_are_refused():
     assert abs(np.cos(nm.interpret(top, {a: 0.1}) - 0.1) + 1) < 1e-15
 
 
+def test_a_root_at_0_is_found_to_rounding():
+    """No step is small beside 0, and what rounding leaves never becomes 0."""
+    data = RNG.normal(size=(20, 3))
+    right = RNG.normal(size=20)
+    right -= data @ np.linalg.lstsq(data, right, rcond=None)[0]
+    y = sd.symbol("y", 20)
+    w = sd.minimize(lambda w: sd.sum((data @ w - y) ** 2), np.ones(3))
+    assert np.abs(nm.interpret(w, {y: right})).max() < 1e-14
+    # What goes on to fall is not at rest, however little is left.
+    with pytest.raises(ConvergenceError, match="in 60 steps"):
+        nm.interpret(sd.root(lambda x: sd.exp(x) - t, 0.0, max_steps=60), {t: 1e-40})
+
+
 def test_what_a_solver_returns_is_polished_and_verified():
     seen = []
 
