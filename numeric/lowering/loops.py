@@ -14,6 +14,7 @@ import numpy as np
 
 from numeric.lowering import structure
 from numeric.lowering.names import NUMPY, Emitter, Options
+from numeric.lowering.native import scan_arrays
 from numeric.lowering.native.scans import NativeScan, has_all
 from numeric.lowering.passes.parts import of_whole
 from numeric.lowering.passes.unrolling import scalars
@@ -102,11 +103,15 @@ class Loop:
     @cached_property
     def native(self) -> NativeScan | None:
         """All steps in machine code, where that is asked for and C has all of the body."""
-        options, steps = self.emitter.options, self.scalars
-        if not options.native or steps is None or not has_all(steps):
+        if not self.emitter.options.native:
             return None
+        steps, arrays = self.scalars, False
+        if steps is None or not has_all(steps):
+            steps, arrays = schedule([self.body], self.symbols), True
+            if not scan_arrays.has_all(steps):
+                return None
         shapes = [lengths(x.shape, {}) for x in self.symbols]
-        return NativeScan(self.emitter, steps, shapes, self.columns)
+        return NativeScan(self.emitter, steps, shapes, self.columns, arrays)
 
     @cached_property
     def floats(self) -> Callable[..., None] | None:
@@ -142,7 +147,7 @@ class Loop:
             return "all steps in one loop of C"
         if self.floats is not None:
             return "all steps in one loop of Python floats"
-        return "the program of a step, called once for each"
+        return "step by step, in NumPy"
 
     def _parted(self, xs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
         last = 1 + self.columns

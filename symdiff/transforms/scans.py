@@ -232,13 +232,11 @@ def trajectory(
     columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
     others: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
+    boxes = _black_boxes(body, levels)
+    levels = _levels(body, carry, xs, boxes)
     for node in _outermost(body, carry, levels):
         along = levels[node] == _ALONG
-        try:
-            (value,) = (_batched if along else _closed)([node], xs, params, length)
-        except Unsupported:  # it stays in the loop, as it is
-            place[node] = node
-            continue
+        (value,) = (_batched if along else _closed)([node], xs, params, length)
         value = as_numeric(part(value, first, stop) if along else value)
         inner = value.shape[1:] if along else value.shape
         symbol = (columns if along else others).setdefault(
@@ -248,7 +246,7 @@ def trajectory(
     (body,) = replaced([body], place)
     each_step = {symbol: value for value, symbol in columns.items()}
     fixed = {symbol: value for value, symbol in others.items()}
-    body, parts = regrouped(body, {*each_step, *fixed})
+    body, parts = (body, {}) if boxes else regrouped(body, {*each_step, *fixed})
     for symbol, formula in parts.items():
         if not each_step.keys().isdisjoint(topological([formula])):
             (each_step[symbol],) = _batched([formula], each_step, fixed, done)
@@ -258,6 +256,20 @@ def trajectory(
     each_step, fixed = ({x: v for x, v in both.items() if x in left} for both in (each_step, fixed))
     op = scan_op(body, carry, [*each_step], [*fixed], done, reverse)
     return opaque(op, init, *each_step.values(), *fixed.values())
+
+
+def _black_boxes(body: Expr, levels: Mapping[Expr, int]) -> dict[Expr, int]:
+    """What nobody knows the values of for all steps at once: it is called in each of them."""
+    found = {}
+    for node in topological([body]):
+        if levels[node] != _ALONG or not isinstance(node.op, ops.Opaque):
+            continue
+        wide = {x: named_dummy("x", (1, *x.shape), x.dtype) for x in node.args}
+        try:
+            batched([node], wide, 1)
+        except Unsupported:
+            found[node] = _INSIDE
+    return found
 
 
 def captured(

@@ -161,10 +161,11 @@ def linear_solve(
     which are solutions for the same map, or its transpose, of every order and in both modes.
 
     Args:
-        matvec: a linear map of x to the same shape.  ``f`` is called once, with a symbol.
+        matvec: a linear map of x to the same shape.  It is called once, with a symbol.
         b: an expression, number or array.
         method: "cg", for symmetric positive definite maps, or "gmres", for all others.
-        rtol: what ``b - matvec(x)`` may be, in units of b, both by their norms.
+        rtol: what ``b - matvec(x)`` may be, in units of b, both by their norms, where products are
+            not rounded by more.
         max_steps: how many products are made at most; by default ten times the elements of b.
 
     Raises ValueError for another method and for a matvec that is not seen to be linear, ShapeError

@@ -145,7 +145,7 @@ _scan(
 )
 _scan(
     "early-terms-stay-in-the-loop",
-    "body, parts = regrouped(body, {*each_step, *fixed})",
+    "body, parts = (body, {}) if boxes else regrouped(body, {*each_step, *fixed})",
     "parts: dict[Expr, Expr] = {}",
     "test_a_step_back_through_gates_is_one_product_for_each",
     "test_biases_are_added_before_the_loop",
@@ -155,6 +155,13 @@ _scan(
     "if not each_step.keys().isdisjoint(topological([formula])):",
     "if each_step.keys() >= set(topological([formula])):",
     "test_biases_are_added_before_the_loop",
+)
+
+_scan(
+    "black-boxes-of-xs-are-taken-out-of-the-loop",
+    "boxes = _black_boxes(body, levels)",
+    "boxes: dict[Expr, int] = {}",
+    "test_black_boxes_of_xs_are_called_in_each_step",
 )
 
 # While loops --------------------------------------------------------------------------------------

@@ -970,6 +970,12 @@ _machine(
     "test_native.py::test_long_sums_of_products_over_rows_and_along_them_are_exact[-float64]",
 )
 _machine(
+    "sums-of-any-length-are-taken-for-short-ones",
+    "many = max(counts, default=math.inf) > IN_A_ROW",
+    "many = max(counts, default=math.inf) > 1e9",
+    "test_native.py::test_long_sums_are_as_exact_as_those_of_pairs[float64]",
+)
+_machine(
     "many-rows-wait-for-themselves",
     "rows <= LANES // 4",
     "rows <= LANES",

@@ -235,8 +235,8 @@ _scan(
 )
 _scan(
     "c-loops-miss-the-last-step",
-    '"    for (long t = 0; t < n; t++) {",',
-    '"    for (long t = 0; t < n - 1; t++) {",',
+    '_STEPS = "    for (long t = 0; t < n; t++) {"',
+    '_STEPS = "    for (long t = 0; t < n - 1; t++) {"',
     EACH_ROW,
     STEPWISE,
 )
@@ -312,4 +312,40 @@ _scan(
     'having = getattr(value, "having", None)\n        if having is not None:\n'
     "            value = having(self.options._replace(native=True))\n        return",
     "test_backends_of_one_loop_do_not_mix",
+)
+_scan(
+    "last-lanes-are-missed",
+    'f"for (long j = 0; j < {count}; j += {WIDE}) {{",',
+    'f"for (long j = 0; j < {last}; j += {WIDE}) {{",',
+    "test_random_bodies_of_arrays_step_as_interpreted_ones_do",
+)
+_scan(
+    "copies-of-params-are-not-turned",
+    "there, source = made.at(letters), Cells(here.array, moved).at(letters)",
+    "there, source = made.at(letters), made._replace(array=here.array).at(letters)",
+    "test_networks_and_their_cotangents_are_loops",
+)
+_scan(
+    "zeros-of-masked-cotangents-are-multiplied",
+    'return f"({zeros} ? 0 : {text})" if zeros else text',
+    "return text",
+    "test_zeros_of_masked_cotangents_win_over_infinities",
+)
+_scan(
+    "what-is-around-a-cotangent-is-not-zero",
+    'self.before.append(f"fill(v{v}, {made.cells.size});")',
+    'self.before.append(f"fill(v{v}, 1);")',
+    "test_networks_and_their_cotangents_are_loops",
+)
+_scan(
+    "joined-arrays-begin-at-the-same-place",
+    "part = np.take(made.cells, range(start, start + length), axis)",
+    "part = np.take(made.cells, range(length), axis)",
+    "test_random_bodies_of_arrays_step_as_interpreted_ones_do",
+)
+_scan(
+    "columns-of-arrays-are-stretched",
+    "return tuple([lead + k if n == out[lead + k] else None for k, n in enumerate(shape)])",
+    "return tuple([k if n == out[lead + k] else None for k, n in enumerate(shape)])",
+    "test_random_bodies_of_arrays_step_as_interpreted_ones_do",
 )

@@ -82,8 +82,8 @@ _solution(
 )
 _solution(
     "what-is-left-of-linear-equations-is-not-looked-at",
-    "if (sizes <= goal).all():",
-    "if done:",
+    "        if is_enough():\n            return x",
+    "        if done:\n            return x",
     "test_a_map_for_which_gradients_do_not_converge",
 )
 _solution(
@@ -128,4 +128,18 @@ _solution(
     "if not (np.diff(times) * direction >= 0).all():",
     "if False:",
     "test_solutions_that_end_before_the_time",
+)
+
+_solution(
+    "what-rounding-leaves-of-products-is-a-failure",
+    "return bool((_norms(left) <= np.maximum(goal, rounding)).all())",
+    "return bool((_norms(left) <= goal).all())",
+    "test_what_rounding_leaves_of_products_is_no_failure",
+)
+
+_solution(
+    "little-is-left-is-a-root",
+    "ended |= (self.idle >= _IDLE) & (size <= 8 * self.eps * self.first)",
+    "ended |= size <= 8 * self.eps * self.first",
+    "test_a_root_at_0_is_found_to_rounding",
 )

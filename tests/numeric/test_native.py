@@ -200,7 +200,7 @@ def test_an_element_has_the_same_bits_in_any_place():
 def variants(F):
     """Whether kernels went along columns, for each that was compiled."""
     every = [p for lowered in F._programs._found.values() for p in lowered.found.values()]
-    return {along for p in every for k in p.kernels for _, along in k._native._made}
+    return {along for p in every for k in p.kernels for _, along, _ in k._native._made}
 
 
 def test_an_element_has_the_same_bits_in_any_column():

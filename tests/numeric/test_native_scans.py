@@ -308,3 +308,149 @@ def test_backends_of_one_loop_do_not_mix(ran):
     assert not ran
     np.testing.assert_allclose(fast(0.5, 0.25), wanted, rtol=1e-14)
     assert ran
+
+
+# Arrays -------------------------------------------------------------------------------------------
+
+
+@st.composite
+def array_bodies(draw):
+    """A body over a matrix of 7 rows and 11 columns, what it captures, and a row of x."""
+    places = st.integers(0, 30)
+    plan = draw(st.lists(st.tuples(st.integers(0, 15), places, places), min_size=1, max_size=7))
+
+    def body(c, x, w, v):
+        made = [c, sd.sin(c) * x, c + v[:, None]]
+        for kind, i, j in plan:
+            one, other = made[i % len(made)], made[j % len(made)]
+            made.append(MOVES[kind](one, other, w, v, x))
+        return sd.tanh(made[-1]) + c / 4
+
+    return body
+
+
+MOVES = (
+    lambda c, d, w, v, x: c[::-1] * d,
+    lambda c, d, w, v, x: sd.concat([c[2:], d[:2]]),
+    lambda c, d, w, v, x: sd.concat([d[:, 3:], c[:, :3]], axis=1),
+    lambda c, d, w, v, x: sd.reshape(sd.reshape(c, (11, 7)).T, (7, 11)) - d,
+    lambda c, d, w, v, x: c @ w.T / 3 + d,
+    lambda c, d, w, v, x: (w @ c.T).T / 3,
+    lambda c, d, w, v, x: c * sd.tanh(sd.sum(d, axis=1))[:, None],
+    lambda c, d, w, v, x: c + sd.tanh(sd.sum(d)) * x,
+    lambda c, d, w, v, x: sd.outer(v, c[0]) + d,
+    lambda c, d, w, v, x: c @ d.T @ c / 9,
+    lambda c, d, w, v, x: sd.einsum("ij,ij,i->ij", c, d, v),
+    lambda c, d, w, v, x: sd.where(c > d, sd.exp(-abs(c)), d * x[0]),
+    lambda c, d, w, v, x: sd.maximum(c, d[:, ::-1]) + 0.5,
+    lambda c, d, w, v, x: sd.broadcast_to(d[3], (7, 11)) * c[0, 0],
+    lambda c, d, w, v, x: c / (2 + d**2),
+    lambda c, d, w, v, x: sd.sqrt(abs(c)) - v[2] * d,
+)
+
+
+@DTYPES
+def test_random_bodies_of_arrays_step_as_interpreted_ones_do(dtype, ran):
+    @sample(30)
+    @given(array_bodies(), st.booleans(), st.sampled_from([0, 1, 3]))
+    def run(body, reverse, n):
+        x, c = sd.symbol("x", ("n", 11)), sd.symbol("c", (7, 11))
+        w, v = sd.symbol("w", (11, 11)), sd.symbol("v", 7)
+        last, _ = sd.scan(lambda c, x: (body(c, x, w, v), None), c, x, reverse=reverse)
+        node, xs = scan_of(last), (c, x, w, v)
+        rng = np.random.default_rng(n)
+        shapes = (7, 11), (n, 11), (11, 11), (7,)
+        env = {y: rng.uniform(-1, 1, s).astype(dtype) for y, s in zip(xs, shapes, strict=True)}
+        is_stepwise(node, env, nm.lower(node, xs, backend="native"), dtype)
+
+    run()
+    assert ran.count(True) > 0.8 * len(ran)
+
+
+@DTYPES
+@pytest.mark.parametrize("h", [3, 16, 21])
+def test_networks_and_their_cotangents_are_loops(h, dtype, ran):
+    """A network with gates: slices of a product with a captured matrix, and of the carry."""
+    w, x, b = sd.symbol("w", (4 * h, h)), sd.symbol("x", ("n", 4 * h)), sd.symbol("b", 4 * h)
+
+    def f(carry, x):
+        y, c = carry
+        z = w @ y + x + b
+        c = sd.sigmoid(z[:h]) * c + sd.sigmoid(z[h : 2 * h]) * sd.tanh(z[2 * h : 3 * h])
+        return (sd.sigmoid(z[3 * h :]) * sd.tanh(c), c), None
+
+    (last, _), _ = sd.scan(f, (sd.zeros(h), sd.zeros(h)), x)
+    loss = sd.sum(last**2)
+    F = nm.lower(loss, [w, x, b], backend="native")
+    rng = np.random.default_rng(h)
+    at = [rng.uniform(-1, 1, s).astype(dtype) for s in ((4 * h, h), (9, 4 * h), (4 * h,))]
+    value, gradient = F.value_and_grad(*at)
+    env = dict(zip([w, x, b], [v.astype(float) for v in at], strict=True))
+    wanted = nm.interpret([loss, *sd.grad(loss, [w, x, b])], env)
+    for one, other in zip((value, *gradient), wanted, strict=True):
+        near(np.asarray(one, dtype), np.asarray(other), dtype, 1e4)
+    assert ran == [True, True]
+
+
+def test_an_element_has_the_same_bits_wherever_it_stands():
+    """All elements of the carry are equal, in lanes and in the overlapping last ones."""
+    for count in (65, 71, 72, 90):
+        c, x = sd.symbol("c", count), sd.symbol("x", "n")
+        path = sd.scan(lambda c, x: (sd.exp(sd.sin(c) * x) - sd.tanh(c),) * 2, c, x)[1]
+        found = nm.lower(path, [c, x], backend="native")(np.full(count, 0.3), np.ones(20))
+        assert (found == found[:, :1]).all()
+
+
+def test_columns_are_copied_once_and_params_stay_as_they_are(ran):
+    """A matrix that is read along its rows and along its columns, in any order of memory."""
+    c, w = sd.symbol("c", 80), sd.symbol("w", (80, 80))
+    path = sd.scan(lambda c, _: (sd.tanh(w @ c + c @ w),) * 2, c, length=4)[1]
+    F = nm.lower(path, [c, w], backend="native")
+    rng = np.random.default_rng(0)
+    at = rng.uniform(-1, 1, 80), rng.uniform(-0.1, 0.1, (80, 80))
+    for change in (np.asarray, np.asfortranarray, lambda m: np.repeat(m, 2, axis=1)[:, ::2]):
+        given = change(at[1])
+        before = given.copy()
+        near(F(at[0], given), nm.interpret(path, dict(zip([c, w], at, strict=True))), float)
+        np.testing.assert_array_equal(given, before)
+    assert ran == [True] * 3
+
+
+def test_large_products_stay_with_blas(ran):
+    c, w = sd.symbol("c", 300), sd.symbol("w", (300, 300))
+    last = sd.scan(lambda c, _: (sd.tanh(w @ c), None), c, length=2)[0]
+    F = nm.lower(last, [c, w], backend="native")
+    F(np.zeros(300), np.eye(300))
+    assert not ran
+    assert "step by step, in NumPy" in F.explain()
+
+
+@pytest.mark.parametrize("n", [0, 1, 6])
+def test_masked_cotangents_of_products(n, ran):
+    """Of a number of steps by name zeros are told from numbers, in products of matrices, too."""
+    w, c, x = sd.symbol("w", (9, 9)), sd.symbol("c", 9), sd.symbol("x", ("n", 9))
+    last = sd.scan(lambda c, x: (w @ sd.sqrt(c) + x, None), c, x)[0]
+    F = nm.lower(last[0], [w, c, x], backend="native")
+    rng = np.random.default_rng(0)
+    at = [rng.uniform(0, 1, s) for s in ((9, 9), (9,), (n, 9))]
+    at[1][3] = 0  # where the slope of the root is infinite
+    at[0][:, 3] = 0  # and nothing depends on it
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = nm.interpret(sd.grad(last[0], [w, c, x]), dict(zip([w, c, x], at, strict=True)))
+    _, gradient = F.value_and_grad(*at)
+    for one, other in zip(gradient, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    assert ran == [True, True]
+
+
+def test_zeros_of_masked_cotangents_win_over_infinities(ran):
+    """What is infinite in the matrix is of an element that the loss does not read."""
+    c, w, x = sd.symbol("c", 9), sd.symbol("w", (9, 9)), sd.symbol("x", ("n", 9))
+    last = sd.scan(lambda c, x: (w @ c + x, None), c, x)[0]
+    F = nm.lower(last[0], [c, w, x], backend="native")
+    at = np.full(9, 0.5), np.full((9, 9), 2.0), np.ones((1, 9))
+    at[1][4, 3] = np.inf
+    value, gradient = F.value_and_grad(*at)
+    assert value == 10
+    np.testing.assert_array_equal(gradient[0], 2)
+    assert ran == [True, True]

@@ -381,3 +381,34 @@ def captured_formulas(scan: Any, b: Expr, w: Expr, x: Expr) -> Expr:
     scale = sd.sum(sd.exp(w))
     last, ys = scan(lambda c, x: (sd.tanh(c * scale / 9 + w @ x), c @ b), sd.sin(b), x)
     return sd.sum(last) * scale + sd.sum(ys)
+
+
+@recurrence((), (0, 2))
+def empty(scan: Any, s: Expr, x: Expr) -> Expr:
+    last, ys = scan(lambda c, x: (c * x[0], c * x[1]), sd.sin(s), x)
+    return last**2 + (0 if ys is None else sd.sum(ys)) + sd.sum(x)
+
+
+@recurrence((2,), (2,), ())
+def leapfrog(scan: Any, q: Expr, p: Expr, h: Expr) -> Expr:
+    """A planet, and how far its energy is from that of the start."""
+
+    def energy(q: Expr, p: Expr) -> Expr:
+        return p @ p / 2 - 1 / sd.sqrt(q @ q)
+
+    def f(carry: Any, _: Any) -> Any:
+        q, p = carry
+        p = p - h / 8 * q / (q @ q) ** 1.5
+        q = q + h / 4 * p
+        return (q, p - h / 8 * q / (q @ q) ** 1.5), energy(q, p)
+
+    last, energies = scan(f, (q, p), None, 3)
+    return (energy(*last) - energy(q, p)) * 100 + sd.sum(energies)
+
+
+@recurrence((3, 2), (N,), ())
+def batched(scan: Any, starts: Expr, x: Expr, a: Expr) -> Expr:
+    """One loop for many starts."""
+    z = sd.symbol("z", 2)
+    last = scan(lambda c, x: (sd.tanh(a * c) + x * c[::-1], None), z, x)[0]
+    return sd.sum(sd.batch(last, {z: starts}) ** 2)

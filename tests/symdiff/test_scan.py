@@ -505,6 +505,19 @@ def test_what_does_not_fit_is_refused(name):
         call()
 
 
+def test_names_that_clash_are_refused():
+    """Where the body is used; names of the loop's own symbols are free."""
+    one, other = sd.symbol("v", 2), sd.symbol("v", 3)
+    last = sd.scan(lambda c, x: (c * one[0] + sd.sum(other) * x, None), s, v3)[0]
+    for use in (lambda: sd.grad(last, s), lambda: nm.lower(last, [s, v3, one, other])):
+        with pytest.raises(ShapeError, match="two symbols are named 'v'"):
+            use()
+    c0, x0, p0 = sd.symbols("c0 x0 p0")
+    last = sd.scan(lambda c, x: (c * c0 + x * x0 + p0, None), s, v3)[0]
+    env = {s: 0.5, c0: 0.25, x0: 2.0, p0: 0.125, v3: np.ones(3)}
+    assert nm.interpret(last, env) == (((0.5 / 4 + 2.125) / 4) + 2.125) / 4 + 2.125
+
+
 def test_derivatives_of_black_boxes_are_refused_by_name():
     sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
     last = sd.scan(lambda c, x: (sine(c) * a + x, None), s, v3)[0]
@@ -513,6 +526,21 @@ def test_derivatives_of_black_boxes_are_refused_by_name():
     for _ in range(3):
         c = np.sin(c) * 0.5 + 1
     assert nm.interpret(last, env) == c
+    with pytest.raises(Unsupported, match="sine does not say"):
+        sd.grad(last, v3)
+
+
+def test_black_boxes_of_xs_are_called_in_each_step():
+    """Nobody knows what they make of all steps at once; what is behind them is taken out."""
+    sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
+    last, ys = sd.scan(lambda c, x: (c * a + sine(2 * x) * 3 + x, c), s, v3)
+    env = {s: 0.3, a: 0.5, v3: np.array([0.1, 0.7, 2.0])}
+    c, found = 0.3, []
+    for x in env[v3]:
+        found.append(c)
+        c = c * 0.5 + np.sin(2 * x) * 3 + x
+    np.testing.assert_allclose(nm.interpret(last, env), c, rtol=1e-15)
+    np.testing.assert_allclose(nm.interpret(ys, env), found, rtol=1e-15)
     with pytest.raises(Unsupported, match="sine does not say"):
         sd.grad(last, v3)
 

@@ -338,6 +338,17 @@ def test_fractions_solve_linear_maps_exactly():
     np.testing.assert_allclose(exact.astype(float), np.linalg.inv(rows_of(5))[0], rtol=1e-14)
 
 
+def test_what_rounding_leaves_of_products_is_no_failure():
+    """A second difference: the solution is ten thousand times as large as the right side."""
+    w = sd.symbol("w", 400)
+    x = sd.linear_solve(lambda u: 2 * u - sd.pad(u[1:], (0, 1)) - sd.pad(u[:-1], (1, 0)), w)
+    right = RNG.normal(size=400)
+    A = 2 * np.eye(400) - np.eye(400, k=1) - np.eye(400, k=-1)
+    wanted = np.linalg.solve(A, right)
+    found = nm.interpret(x, {w: right})
+    assert np.abs(found - wanted).max() <= 1e-10 * np.abs(wanted).max()
+
+
 def test_a_map_for_which_gradients_do_not_converge():
     x = sd.linear_solve(lambda x: neighbours(x, 0.75), u5)
     with pytest.raises(
@@ -605,6 +616,19 @@ def test_saddles_are_refused():
     with pytest.raises(ConvergenceError, match="no minimum"):
         nm.interpret(top, {a: 0.0})
     assert abs(np.cos(nm.interpret(top, {a: 0.1}) - 0.1) + 1) < 1e-15
+
+
+def test_a_root_at_0_is_found_to_rounding():
+    """No step is small beside 0, and what rounding leaves never becomes 0."""
+    data = RNG.normal(size=(20, 3))
+    right = RNG.normal(size=20)
+    right -= data @ np.linalg.lstsq(data, right, rcond=None)[0]
+    y = sd.symbol("y", 20)
+    w = sd.minimize(lambda w: sd.sum((data @ w - y) ** 2), np.ones(3))
+    assert np.abs(nm.interpret(w, {y: right})).max() < 1e-14
+    # What goes on to fall is not at rest, however little is left.
+    with pytest.raises(ConvergenceError, match="in 60 steps"):
+        nm.interpret(sd.root(lambda x: sd.exp(x) - t, 0.0, max_steps=60), {t: 1e-40})
 
 
 def test_what_a_solver_returns_is_polished_and_verified():

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # GMRES keeps so many directions, and begins anew behind them.
 _KEPT = 60
+# What a product may be off by, in units of rounding of its largest.
+_ROUNDINGS = 8
 
 
 def solved(
@@ -27,6 +29,7 @@ def solved(
 ) -> np.ndarray:
     """``x`` with ``product(x) = b``, until what is left is ``rtol`` times b, by norms.
 
+    Where products of such sizes are rounded by more than that, what rounding leaves is enough.
     Whatever the method says, what is left is computed anew in the end, and is what it goes on from.
 
     Raises ConvergenceError, in which elements have places of ``shape``.
@@ -36,25 +39,35 @@ def solved(
     [[1.0, 1.0]]
     """
     x, left = np.zeros_like(b), b
-    goal = np.maximum(rtol, np.finfo(b.dtype).eps) * np.linalg.norm(b, axis=1)
+    growth = np.zeros(len(b))  # the most that a product was longer than its factor
+
+    def measured(p: np.ndarray) -> np.ndarray:
+        q = product(p)
+        np.maximum(growth, _quotient(_norms(q), _norms(p))[:, 0], out=growth)
+        return q
+
+    def is_enough() -> bool:
+        rounding = _ROUNDINGS * np.finfo(b.dtype).eps * growth * _norms(x)
+        return bool((_norms(left) <= np.maximum(goal, rounding)).all())
+
+    goal = np.maximum(rtol, np.finfo(b.dtype).eps) * _norms(b)
     step = {"cg": _conjugate_gradients, "gmres": _gmres}[method]
     done = 0
     with np.errstate(all="ignore"):
-        while done < most and not (np.linalg.norm(left, axis=1) <= goal).all():
-            more, steps = step(product, left, goal, most - done)
+        while done < most and not is_enough():
+            more, steps = step(measured, left, goal, most - done)
             after = b - product(x + more)
-            lower = np.linalg.norm(after, axis=1) < np.linalg.norm(left, axis=1)
+            lower = _norms(after) < _norms(left)
             done += steps + 1
             if not lower.any():
                 break
             x, left = np.where(lower[:, None], x + more, x), np.where(lower[:, None], after, left)
-    sizes = np.linalg.norm(left, axis=1)
-    if (sizes <= goal).all():
-        return x
+        if is_enough():
+            return x
     place = int(np.argmax(np.abs(np.where(np.isnan(left), np.inf, left))))
     error = ConvergenceError(
         f"linear_solve: {method} does not come to the solution: after {done} products the norm of "
-        f"what is left is {np.max(sizes):.3g}, and that of b {np.linalg.norm(b):.3g}"
+        f"what is left is {np.max(_norms(left)):.3g}, and that of b {np.linalg.norm(b):.3g}"
         + ("; cg is for symmetric positive definite maps" if method == "cg" else "")
     )
     error.residual, error.steps = float(np.abs(left).ravel()[place]), done
@@ -77,6 +90,10 @@ def _conjugate_gradients(
         rr, before = np.sum(r * r, 1), rr
         p = r + _quotient(rr, before) * p
     return x, most
+
+
+def _norms(x: np.ndarray) -> np.ndarray:
+    return np.asarray(np.linalg.norm(x, axis=1))
 
 
 def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -26,6 +26,8 @@ _ENOUGH = 1e-4
 _HALVINGS = 40
 # What no longer shrinks to this part of itself is only rounding.
 _SHRINKING = 0.7
+# So many steps that lessen nothing show that nothing more can be.
+_IDLE = 5
 # Norms from here on have squares that are far from the least float, by the bytes of a number.
 _TINY = {4: 1e-15, 8: 1e-150, 16: 1e-150}
 
@@ -76,6 +78,8 @@ class _Search:
         self.done = self.size == 0
         # How far the last step that was near went, by the largest element and by each.
         self.last = np.full(len(x), np.inf)
+        # The least that was left so far, and how many steps have not lessened it.
+        self.least, self.idle = self.size, np.zeros(len(x), int)
 
     def run(self, max_steps: int) -> np.ndarray:
         """The roots."""
@@ -110,6 +114,10 @@ class _Search:
                 return
         there, after, size, stuck = self.shortened(move, near)
         ended = near & (parts > _SHRINKING * self.last) & (size > _SHRINKING * self.size)
+        # At a root of 0 no step is small: what is left of the start is all rounding, and stays.
+        lessened = size <= _SHRINKING * self.least
+        self.least, self.idle = np.minimum(self.least, size), np.where(lessened, 0, self.idle + 1)
+        ended |= (self.idle >= _IDLE) & (size <= 8 * self.eps * self.first)
         # Of two points between which only rounding decides, the one that leaves less.
         kept = self.done | stuck | (ended & (self.size <= size))
         self.last = parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from numeric.lowering.blocks import BLOCK, Rows, spread
 from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.columns import columns, written
 from numeric.lowering.native.compiler import FAST, compiler, library
-from numeric.lowering.native.loops import LANES, THIN, Loops, able, joins
+from numeric.lowering.native.loops import IN_A_ROW, LANES, THIN, Loops, able, joins
 from numeric.lowering.native.source import PITCH
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
@@ -55,7 +55,8 @@ class NativeKernel:
     ) -> None:
         self._emitter, self._body, self._sliced = emitter, body, tuple(sliced)
         self._wanted = range(len(body.results)) if wanted is None else wanted
-        self._made: dict[tuple[np.dtype, bool], _Compiled] = {}
+        self._found: dict[bool, tuple[Loops, Columns | None]] = {}
+        self._made: dict[tuple[np.dtype, bool, bool], _Compiled] = {}
         self._ready: dict[int, Ready] = {}
         self._lock = fork_safe_lock()
         self._constants = [
@@ -64,40 +65,45 @@ class NativeKernel:
             if isinstance(step.op, ops.Constant) and step.form == "array"
         ]
 
-    @cached_property
-    def _loops(self) -> Loops:
-        return Loops(self._emitter, self._body, self._sliced, self._wanted)
+    def _parts(self, many: bool) -> tuple[Loops, Columns | None]:
+        """The loops, and their columns, where sums have many terms or few."""
+        found = self._found.get(many)
+        if found is None:
+            loops = Loops(self._emitter, self._body, self._sliced, self._wanted, many)
+            found = self._found.setdefault(many, (loops, columns(loops)))
+        return found
 
-    @cached_property
-    def _columns(self) -> Columns | None:
-        return columns(self._loops)
-
-    def compiled(self, dtype: np.dtype, along: bool = False) -> _Compiled:
+    def compiled(self, dtype: np.dtype, along: bool, many: bool) -> _Compiled:
         """What runs on operands of one precision, by rows or along the columns."""
-        found = self._made.get((dtype, along))
+        found = self._made.get((dtype, along, many))
         if found is None:
             fast = self._emitter.options.fastmath
-            make = partial(_Compiled, self._written(dtype != _DOUBLE, along), dtype, fast)
-            found = once(self._made, (dtype, along), self._lock, make)
+            text = self._written(dtype != _DOUBLE, along, many)
+            make = partial(_Compiled, text, dtype, fast)
+            found = once(self._made, (dtype, along, many), self._lock, make)
         return found
 
     def text(self) -> str:
         """The loops over rows, for doubles, without what stands around them."""
-        along = self._columns is not None and not self._columns.folds
-        every = self._written(False, along).text
+        _, found = self._parts(many=True)
+        every = self._written(False, found is not None and not found.folds, True).text
         return every[every.index("void kernel(") : every.index("int call(")]
 
-    def _written(self, single: bool, along: bool) -> Written:
-        return written(self._loops, single, compiler().vector, self._columns if along else None)
+    def _written(self, single: bool, along: bool, many: bool) -> Written:
+        loops, found = self._parts(many)
+        return written(loops, single, compiler().vector, found if along else None)
 
     def _common(self, values: Sequence[Any], sizes: dict[str, int], rows: int) -> _Compiled | None:
         """What runs on these operands; None if they have no common precision."""
         kinds = {v.dtype for v in values if isinstance(v, _STRONG) and v.dtype.kind == "f"}
         if len(kinds) > 1 or not kinds <= _REAL:
             return None
-        found = self._columns
+        terms = self._parts(many=True)[0].open
+        counts = [math.prod(lengths(shape, sizes)) for shape in terms]
+        many = max(counts, default=math.inf) > IN_A_ROW
+        _, found = self._parts(many)
         along = found is not None and found.fit(lengths((found.length,), sizes)[0], rows)
-        return self.compiled(kinds.pop() if kinds else _DOUBLE, along)
+        return self.compiled(kinds.pop() if kinds else _DOUBLE, along, many)
 
     def results(
         self, values: Sequence[Any], sizes: dict[str, int], count: int, rows: int, key: int

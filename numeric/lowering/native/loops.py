@@ -31,7 +31,9 @@ THIN = 16
 """A side of a matrix that is short: products along it are written out."""
 
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
-_IN_A_ROW = 128  # terms that are added one after the other, as by NumPy
+IN_A_ROW = 512
+"""Terms that are added one after the other without a carry."""
+
 _FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
 _WEAK = frozenset({"number", "size", "sum", "product"})
 
@@ -146,7 +148,7 @@ class Line(NamedTuple):
     ``rows`` says which have them, the value last.  ``fold`` says what becomes of letters that the
     value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min").
     A sum of few products is written out: ``terms`` are its letters, and their lengths.
-    One of many terms within a row is ``long``: what each addition loses is carried to the next.
+    One of many terms within a row ``is_long``: what each addition loses is carried to the next.
     ``back`` says how many rows before its own the value reads each operand, where that is not 0.
     """
 
@@ -209,7 +211,8 @@ class Loops:
     ``order`` the places of what is asked for among the ``results``, ``back`` how many rows of the
     block before are read of a value, ``sums`` the operands of a sum of results, and how far back
     each of them is, ``place`` the loop that computes a value, ``stored`` the values that are in
-    memory, and ``products`` the places of results that are sums of products.
+    memory, and ``products`` the places of results that are sums of products.  ``many`` says whether
+    sums along lengths that are not known, ``open``, have many terms.
     """
 
     def __init__(
@@ -218,8 +221,10 @@ class Loops:
         body: Schedule,
         sliced: Sequence[int | None],
         made: Sequence[int | Pads],
+        many: bool = True,
     ) -> None:
-        self.body, self.steps = body, body.definitions()
+        self.body, self.steps, self.many = body, body.definitions(), many
+        self.open: dict[Shape, None] = {}  # what sums go along, of lengths that are not known
         self.printer = CPrinter(emitter, body)
         self.inner = {
             v: tuple([n for n in shape if n is not ROWS])
@@ -360,7 +365,9 @@ class Loops:
                 terms, fold = few, ""
             else:
                 letters = every
-                is_long = fold == "+" and not (few == left and count <= _IN_A_ROW)
+                is_long = fold == "+" and (count > IN_A_ROW or (self.many and few != left))
+                if fold == "+" and few != left:
+                    self.open[tuple([n for _, n in left])] = None
         self.lines.append(
             Line(
                 v,

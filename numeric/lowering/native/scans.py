@@ -1,7 +1,8 @@
-"""Scans as loops of C: all steps in one function, with the carry in its variables.
+"""Scans as loops of C: all steps in one function.
 
-Bodies are scalar steps, one for each element of their arrays.  Carry and params are variables of
-the function, rows of xs are read where they lie, and each carry is written to the trajectory.
+Bodies of few numbers are scalar steps, one for each element of their arrays: carry and params are
+variables of the function.  Others are steps over short arrays (``scan_arrays``), which read the
+carry from the trajectory.  Rows of xs are read where they lie.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.native.compiler import FAST, library
+from numeric.lowering.native.compiler import FAST, compiler, library
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.loops import able
 from numeric.lowering.native.printer import CPrinter, statement, weak_text
+from numeric.lowering.native.scan_arrays import WIDE, ArraySteps, as_real, nested, places
 from numeric.lowering.native.source import HEAD
 from symdiff.locks import fork_safe_lock, once
 
@@ -28,21 +30,16 @@ if TYPE_CHECKING:
 
 _DOUBLE = np.dtype(np.float64)
 _REAL = {_DOUBLE, np.dtype(np.float32)}
+OPTIMISED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"]
 _LARGE = 2000  # statements from which on the compiler is asked for less
 
 
 def has_all(steps: Schedule) -> bool:
     """Whether C computes all of a body of scalars; its integers are parameters, if any."""
-    steps = _as_real(steps)
+    steps = as_real(steps)
     known = steps.definitions()
     own = [x for x in steps.steps if not x.leaf and not x.weak]
     return all(x.form != "kernel" and able(x, known) for x in own)
-
-
-def _as_real(steps: Schedule) -> Schedule:
-    """The same steps, to which integers are given as real numbers."""
-    made = [x._replace(dtypes=(float,)) if x.form == "input" else x for x in steps.steps]
-    return steps.having(made, 0)
 
 
 def _flags(steps: Schedule) -> set[int]:
@@ -63,13 +60,21 @@ class NativeScan:
     """
 
     def __init__(
-        self, emitter: Emitter, steps: Schedule, shapes: Sequence[tuple[int, ...]], columns: int
+        self,
+        emitter: Emitter,
+        steps: Schedule,
+        shapes: Sequence[tuple[int, ...]],
+        columns: int,
+        arrays: bool = False,
     ) -> None:
         self._fast, self._shapes, self._columns = emitter.options.fastmath, shapes, columns
         flags, left = _flags(steps), iter(steps.params)
-        of_each = [[next(left) for _ in range(math.prod(shape))] for shape in shapes]
+        counts = [1 if arrays else math.prod(shape) for shape in shapes]
+        of_each = [[next(left) for _ in range(count)] for count in counts]
         self._only_flags = [flags.issuperset(elements) for elements in of_each]
-        self._text = partial(written, emitter, _as_real(steps), shapes, columns)
+        self._vectors = arrays
+        write = written_arrays if arrays else written
+        self._text = partial(write, emitter, as_real(steps), shapes, columns)
         self._made: dict[np.dtype, Any] = {}
         self._lock = fork_safe_lock()
 
@@ -97,12 +102,14 @@ class NativeScan:
         to = path[::-1] if reverse else path
         reads = (ctypes.c_void_p * len(given))(*map(_address, given))
         strides = (ctypes.c_long * (len(rows) + 1))(to.strides[0], *[x.strides[0] for x in rows])
-        self._compiled(dtype)(n, reads, strides, _address(to))
+        run, count = self._compiled(dtype)
+        scratch = np.empty(count, dtype)
+        run(n, reads, strides, _address(to), _address(scratch))
         return path
 
     def text(self) -> str:
         """The loop, for doubles, without what stands around it."""
-        found = self._text()
+        found, _ = self._text()
         return found[found.index("void scan(") :]
 
     def _compiled(self, dtype: np.dtype) -> Any:
@@ -110,12 +117,12 @@ class NativeScan:
 
     def _compile(self, dtype: np.dtype) -> Any:
         single = dtype != _DOUBLE
-        text = self._text(single)
-        flags = ["-O1" if text.count(";") > _LARGE else "-O2"]
-        flags += ["-fsingle-precision-constant"] * single + [*FAST * self._fast]
+        text, scratch = self._text(single)
+        flags = OPTIMISED if self._vectors else ["-O1" if text.count(";") > _LARGE else "-O2"]
+        flags = [*flags, *["-fsingle-precision-constant"] * single, *FAST * self._fast]
         run = library(text, tuple(flags)).scan
-        run.argtypes, run.restype = [ctypes.c_long, *[ctypes.c_void_p] * 3], None
-        return run
+        run.argtypes, run.restype = [ctypes.c_long, *[ctypes.c_void_p] * 4], None
+        return run, scratch
 
 
 def _address(x: np.ndarray) -> int:
@@ -129,10 +136,11 @@ def written(
     shapes: Sequence[tuple[int, ...]],
     columns: int,
     single: bool = False,
-) -> str:
+) -> tuple[str, int]:
     """The steps of a scan as a function of C, ``scan``, of init, xs and params, and where to write.
 
-    ``strides`` are the bytes from a row to the next, of the trajectory first.
+    ``strides`` are the bytes from a row to the next, of the trajectory first.  Returns that, and of
+    how many numbers it needs memory.
     """
     printer, known = CPrinter(emitter, steps), steps.definitions()
     place: dict[int, str] = {}
@@ -141,7 +149,7 @@ def written(
     for k, shape in enumerate(shapes):
         elements = [next(left) for _ in range(math.prod(shape))]
         if 0 < k <= columns:
-            read.append(f"const real *const x{k} = (const real *)(in{k} + t*strides[{k}]);")
+            read.append(_row(k))
             begun.append(f"const char *const in{k} = in[{k}];")
             place.update({v: f"x{k}[{j}]" for j, v in enumerate(elements)})
             continue
@@ -156,9 +164,9 @@ def written(
     carry = list(enumerate(steps.params[: len(steps.results)]))
     kept = [f"((real *)row)[{j}] = a{v};" for j, v in carry]
     lines = [
-        "void scan(long n, const void *const *in, const long *strides, char *row) {",
+        _HEAD,
         *[f"    {line}" for line in (*begun, *kept)],
-        "    for (long t = 0; t < n; t++) {",
+        _STEPS,
         *[f"        {line}" for line in read],
         *[
             f"        {statement(printer, x, text)}"
@@ -174,7 +182,67 @@ def written(
         "}",
         "",
     ]
+    # No vectors: an element's bits would depend on those that are computed beside it.
+    return _whole(lines, single, frozenset()), 0
+
+
+_HEAD = "void scan(long n, const void *const *in, const long *strides, char *row, real *kept) {"
+_STEPS = "    for (long t = 0; t < n; t++) {"
+
+
+def _row(k: int) -> str:
+    """Where the row of a step is."""
+    return f"const real *const x{k} = (const real *)(in{k} + t*strides[{k}]);"
+
+
+def _whole(lines: Sequence[str], single: bool, vector: frozenset[str]) -> str:
     body = "\n".join(lines)
     head = HEAD.format(real="float" if single else "double", lanes=1)
-    # No vectors: an element's bits would depend on those that are computed beside it.
-    return "\n".join([head, *definitions(body, single, frozenset()), body])
+    return "\n".join([head, *definitions(body, single, vector), body])
+
+
+def written_arrays(
+    emitter: Emitter,
+    steps: Schedule,
+    shapes: Sequence[tuple[int, ...]],
+    columns: int,
+    single: bool = False,
+) -> tuple[str, int]:
+    """The same of steps over arrays."""
+    given = dict(zip(steps.params, map(places, _names(shapes, columns), shapes), strict=True))
+    body = ArraySteps(emitter, steps, given, steps.params[1 + columns :])
+    count = math.prod(shapes[0])
+    letters = [f"i{k}" for k in range(len(shapes[0]))]
+    to = places("next", shapes[0]).at(letters)
+    begun, start = [], 0
+    for name, size in body.arrays.items():
+        begun.append(f"real *restrict {name} = kept + {start};")
+        start += -(-size // WIDE) * WIDE
+    for k in range(1, len(shapes)):
+        kind = "char" if k <= columns else "real"
+        begun.append(f"const {kind} *const {'in' if k <= columns else 'p'}{k} = in[{k}];")
+    lines = [
+        _HEAD,
+        *[f"    {line}" for line in (*begun, *body.before)],
+        f"    for (long k = 0; k < {count}; k++)",
+        "        ((real *)row)[k] = ((const real *)in[0])[k];",
+        _STEPS,
+        "        const real *const c0 = (const real *)row;",
+        *[f"        {_row(k)}" for k in range(1, columns + 1)],
+        *[f"        {line}" for line in body.lines],
+        "        row += strides[0];",
+        "        real *const next = (real *)row;",
+        *[
+            f"        {line}"
+            for line in nested(letters, shapes[0], [f"{to} = {body.result.at(letters)};"])
+        ],
+        "    }",
+        "}",
+        "",
+    ]
+    return _whole(lines, single, compiler().vector), start
+
+
+def _names(shapes: Sequence[tuple[int, ...]], columns: int) -> list[str]:
+    """What the arrays of one step are called: the carry, rows of xs, params."""
+    return ["c0", *[f"{'x' if k <= columns else 'p'}{k}" for k in range(1, len(shapes))]]
