@@ -68,7 +68,7 @@ FAULTS = [
     r"\$x$",
     "a`b",
     'a"b',
-    "a@b",
+    "a`b",
     "<script>alert(1)</script>",
     "a <b",
     "x &lt; y",

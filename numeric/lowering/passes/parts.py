@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from numeric.lowering.steps import Writing
 from symdiff.graph import ops
+from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
     from numeric.lowering.steps import Schedule, Step
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 SHORT = 1024
 """Elements of an array up to which a call costs more than they do."""
 
-_TOTAL = frozenset({"sigmoid", "tanh", "sech", "sech2", "softplus", "log_sigmoid"})
+# Functions whose partials are finite for all numbers are finite, too.
+_TOTAL = frozenset(
+    name for name, facts in FACTS.items() if facts.finite_partials and facts.domain is None
+)
 
 
 def of_whole(schedule: Schedule) -> Schedule:
