@@ -80,8 +80,14 @@ def by_dask(
     total, client = len(tasks), None if progress is None else _client()
     if progress is not None and client is not None:
         tasks = client.compute(tasks)
-        for done, _ in enumerate(_completed(tasks), start=1):
-            progress(done, total)
+        try:
+            for done, future in enumerate(_completed(tasks), start=1):
+                if future.status != "finished":
+                    future.result()  # raises what went wrong
+                progress(done, total)
+        except BaseException:
+            client.cancel(tasks)
+            raise
     level = 0
     while len(tasks) > 1:
         tasks = [

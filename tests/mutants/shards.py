@@ -123,3 +123,9 @@ _shards(
     "array.flags.aligned",
     "test_bits_do_not_depend_on_where_rows_lie_in_memory",
 )
+_shards(
+    "a-shard-that-failed-is-progress",
+    'if future.status != "finished":',
+    "if False:",
+    "test_a_failing_shard_ends_the_pass_that_tells_its_progress",
+)

@@ -153,6 +153,15 @@ def test_errors_name_the_shard(cluster):
         S(xs, single, AT)
 
 
+def test_a_failing_shard_ends_the_pass_that_tells_its_progress(cluster):
+    told = []
+    S = nm.sharded(LOSS, [X, y, w], over="n", progress=lambda *done: told.append(done))
+    bad = [dask.delayed(np.ones)((3, 2)) for _ in range(6)]
+    with pytest.raises(ShardError, match=r"shard \d: ShapeError"):
+        S(bad, [np.ones(3)] * 6, AT)
+    assert told == []
+
+
 def test_chunks_that_do_not_line_up():
     S = nm.sharded(LOSS, [X, y, w], over="n")
     x, target = arrays()
