@@ -67,10 +67,10 @@ def sharded(
     2.0
     >>> S.passes
     2
-    >>> sharded(sd.median(x), [x], over="n")
+    >>> sharded(sd.sum(sd.cumprod(x)), [x], over="n")
     Traceback (most recent call last):
         ...
-    symdiff.errors.NotAdditive: argsort goes along the rows, the axis n: argsort(x)
+    symdiff.errors.NotAdditive: cumprod goes along the rows, the axis n: cumprod(x)
     """
     many = not isinstance(outputs, Expr)
     ys = (outputs,) if isinstance(outputs, Expr) else tuple(outputs)

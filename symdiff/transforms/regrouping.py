@@ -26,9 +26,9 @@ def regrouped(y: Expr, early: Collection[Expr]) -> tuple[Expr, dict[Expr, Expr]]
     """``y`` with symbols for sums and products of the symbols ``early``, and what these are.
 
     >>> import symdiff as sd
-    >>> a, b, c = sd.symbols("a b c")
+    >>> a, b, c = sd.symbols("before1 before2 carried")
     >>> sd.sin(a + b + c), *regrouped(sd.sin(a + b + c), {a, b})
-    (sin(a + b + c), sin(c + early), {early: a + b})
+    (sin(before1 + before2 + carried), sin(carried + early), {early: before1 + before2})
     """
     order = topological([y])
     reads = Counter(x for node in order for x in node.args)
