@@ -48,17 +48,22 @@ def cut(x: np.ndarray, count: int) -> list[np.ndarray]:
 
 
 def scattered(client: Any, data: dict[str, np.ndarray], count: int) -> list[list[Any]]:
-    """Shards of X and y, those of one number on one worker."""
+    """Shards of X and y, those of one number on one worker, as if it had read them.
+
+    What comes off a wire may start at any byte, and would be laid out anew in each call.
+    """
+    from distributed import wait
+
     workers = list(client.scheduler_info()["workers"])
     found: list[list[Any]] = []
     for name in ("X", "y"):
-        parts = cut(data[name], count)
-        found.append(
-            [
-                client.scatter(part, workers=[workers[i * len(workers) // count]], hash=False)
-                for i, part in enumerate(parts)
-            ]
-        )
+        parts = []
+        for i, part in enumerate(cut(data[name], count)):
+            at = [workers[i * len(workers) // count]]
+            sent = client.scatter(part, workers=at, hash=False)
+            parts.append(client.submit(np.array, sent, workers=at, pure=False))
+        wait(parts)
+        found.append(parts)
     return found
 
 
