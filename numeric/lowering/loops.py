@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric.lowering import structure
-from numeric.lowering.names import NUMPY, Emitter, Options
+from numeric.lowering.names import Emitter, Options
 from numeric.lowering.native import scan_arrays
 from numeric.lowering.native.scans import NativeScan, has_all
 from numeric.lowering.passes.parts import of_whole
@@ -22,7 +22,7 @@ from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.printers.python import parameters
-from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, Lowered
+from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, of_arrays, precision
 from numeric.lowering.schedule import schedule
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths
@@ -72,8 +72,7 @@ class Loop:
     @cached_property
     def step(self) -> Callable[..., Sequence[Any]]:
         """The body, of arrays: carry, xs, params and the lengths of axes."""
-        made = ("step", self.symbols, (self.body,), [True], "")
-        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+        return of_arrays(self.emitter, "step", self.symbols, [self.body])
 
     @cached_property
     def arrays(self) -> Callable[..., None]:
@@ -172,11 +171,22 @@ class Loop:
     def _of_arrays(
         self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
     ) -> np.ndarray:
-        real = [x.dtype for x in (init, *xs, *params) if x.dtype.kind == "f"]
-        path = np.empty((n + 1, *init.shape), np.result_type(*real) if real else DOUBLE)
+        path = np.empty((n + 1, *init.shape), precision([init, *xs, *params]))
         path[0] = init
-        self.arrays(init, zip(*xs, strict=True) if xs else range(n), params, path, sizes)
+        self._steps(path, init, xs, params, sizes)
         return path
+
+    def _steps(
+        self,
+        path: np.ndarray,
+        init: Any,
+        xs: Sequence[Any],
+        params: Sequence[Any],
+        sizes: Mapping[str, int],
+    ) -> None:
+        """The rows behind the first one."""
+        rows = zip(*xs, strict=True) if xs else range(len(path) - 1)
+        self.arrays(init, rows, params, path, sizes)
 
     def _of_floats(
         self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
@@ -215,15 +225,16 @@ def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
 class KeptLoop(Loop):
     """The same of segments: of what one has made nothing stays when the next one begins."""
 
-    def _of_arrays(
-        self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
-    ) -> np.ndarray:
-        real = [x.dtype for x in (init, *xs, *params) if x.dtype.kind == "f"]
-        path = np.empty((n + 1, *init.shape), np.result_type(*real) if real else DOUBLE)
-        path[0] = init
-        for t in range(n):
+    def _steps(
+        self,
+        path: np.ndarray,
+        init: Any,
+        xs: Sequence[Any],
+        params: Sequence[Any],
+        sizes: Mapping[str, int],
+    ) -> None:
+        for t in range(len(path) - 1):
             (path[t + 1],) = self.step(path[t], *[x[t] for x in xs], *params, sizes)
-        return path
 
 
 class Folded:
@@ -237,15 +248,13 @@ class Folded:
     @cached_property
     def step(self) -> Callable[..., Sequence[Any]]:
         """The body, of arrays: carry, xs, params and the lengths of axes."""
-        made = ("step", self.symbols, (self.body,), [True], "")
-        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+        return of_arrays(self.emitter, "step", self.symbols, [self.body])
 
     def __call__(self, init: Any, *others: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """An array of its own."""
         n, xs, params = self.length, others[: self.columns], others[self.columns :]
         (size,) = lengths(self.body.shape, sizes)
-        real = [x.dtype for x in (init, *others) if x.dtype.kind == "f"]
-        found = np.empty(len(init) + n * (size - len(init)), np.result_type(*real))
+        found = np.empty(len(init) + n * (size - len(init)), precision([init, *others]))
         carry, rows = found[: len(init)], found[len(init) :].reshape(n, -1)
         carry[:] = init
         for t in range(n)[:: -1 if self.reverse else 1]:

@@ -34,8 +34,7 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.axis_lengths import lengths
 from symdiff.graph.node import topological
 from symdiff.scalars.formula import VOCABULARY
-from symdiff.transforms.checkpoints import Fold
-from symdiff.transforms.scans import Scan
+from symdiff.transforms.scans import Looped
 from symdiff.transforms.while_loops import Sized, Steps
 
 if TYPE_CHECKING:
@@ -189,8 +188,8 @@ def discards(op: Op) -> bool:
         if op.primitive:
             return op is _WHERE
         return VOCABULARY["where"] in functions(op.formula)
-    if isinstance(op, Fold | Scan | Sized | Steps):
-        inside = [op.body] if isinstance(op, Fold | Scan) else op.inside
+    if isinstance(op, Looped | Sized | Steps):
+        inside = [op.body] if isinstance(op, Looped) else op.inside
         return any(discards(x.op) for x in topological(inside))
     # An unslice is a derivative's: of what the slice did not read.
     return isinstance(op, ops.Strong | ops.Unslice) or (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering import structure
-from numeric.lowering.roots import Programs, precision, whole
+from numeric.lowering.roots import Programs, solvable, whole
 from symdiff.errors import ConvergenceError, Unsupported
 from symdiff.graph.axis_lengths import lengths
 from symdiff.transforms.odes import Mesh
@@ -34,7 +34,7 @@ class MeshOf(Programs):
         leads = [np.ndim(x) - core for x, core in zip(operands, cores, strict=True)]
         batch = operands[0].shape[: leads[0]]
         length = self.max_steps + 2 + operands[1].shape[-1]
-        found = np.empty((*batch, length), precision(operands))
+        found = np.empty((*batch, length), solvable(operands))
         for place in np.ndindex(batch):
             y, times, *params = [
                 x[place] if lead else x for x, lead in zip(operands, leads, strict=True)

@@ -32,7 +32,7 @@ from symdiff.graph.axis_lengths import lengths
 from symdiff.locks import once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numeric.lowering.arguments import Call
     from numeric.lowering.blocks import Rows
@@ -373,3 +373,24 @@ def at_points(lowered: Lowered, values: Sequence[Values], call: Call) -> list[np
             found = np.zeros((0, *shape), call.precision if real else y.dtype)
         results.append(found.reshape(call.points + shape))
     return results
+
+
+def of_arrays(
+    emitter: Emitter, name: str, symbols: Sequence[Expr], outputs: Sequence[Expr], real: bool = True
+) -> Callable[..., Sequence[Any]]:
+    """The function of what a body has inside: of arrays for symbols, and of the lengths of axes.
+
+    ``real``: whether the outputs are.
+    """
+    program = Lowered(emitter, name, tuple(symbols), tuple(outputs), [real] * len(outputs), "")
+    return program.program(NUMPY, roll=False).function
+
+
+def precision(arrays: Iterable[Any]) -> np.dtype:
+    """That of the real ones among arrays; double where there is none.
+
+    >>> precision([np.ones(2, np.float32), np.arange(2)])
+    dtype('float32')
+    """
+    real = [x.dtype for x in arrays if x.dtype.kind == "f"]
+    return np.result_type(*real) if real else DOUBLE

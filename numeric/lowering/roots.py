@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from numeric.lowering import structure
 from numeric.lowering.kernels import krylov, newton
-from numeric.lowering.names import NUMPY, Emitter
-from numeric.lowering.programs import DOUBLE, Lowered
+from numeric.lowering.names import Emitter
+from numeric.lowering.programs import of_arrays, precision
 from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import lengths
@@ -39,8 +40,7 @@ class Programs:
     def program(self, *outputs: Expr) -> Callable[..., Sequence[Any]]:
         """Some outputs, all of them without arguments."""
         outputs = outputs or self.outputs
-        made = (self.name, self.symbols, outputs, [True] * len(outputs), "")
-        write = lambda: Lowered(self.emitter, *made).program(NUMPY, roll=False).function  # noqa: E731
+        write = partial(of_arrays, self.emitter, self.name, self.symbols, outputs)
         return once(self.found, outputs, self.emitter.lock, write)
 
     def shapes(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
@@ -48,10 +48,9 @@ class Programs:
         return [lengths(y.shape, sizes) for y in self.outputs]
 
 
-def precision(operands: Sequence[Any]) -> np.dtype:
-    """That of all operands, which LAPACK has."""
-    real = [x.dtype for x in operands if x.dtype.kind == "f"]
-    dtype = np.result_type(*real) if real else DOUBLE
+def solvable(operands: Sequence[Any]) -> np.dtype:
+    """The precision of all operands, which LAPACK has."""
+    dtype = precision(operands)
     return np.dtype(np.float32) if dtype.itemsize < 8 else dtype
 
 
@@ -70,7 +69,7 @@ class RootOf(Programs):
 
     def __call__(self, start: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The root, an array of its own."""
-        x = np.array(start, precision([start, *params]))
+        x = np.array(start, solvable([start, *params]))
         if self.solver is not None:
             x = self._looked_for(x, params, sizes)
         shape, shapes = x.shape, self.shapes(sizes)
@@ -138,7 +137,7 @@ class LinearSolutionOf(Programs):
 
     def __call__(self, b: Any, *params: Any, sizes: Mapping[str, int]) -> Any:
         """The solution, an array of its own."""
-        right = np.array(b, precision([b, *params]))
+        right = np.array(b, solvable([b, *params]))
         shape, run = right.shape, self.program()
         batch = math.prod(shape[: self.lead])
         rows = right.reshape(batch, math.prod(shape[self.lead :]))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.lowering import structure
-from numeric.lowering.names import NUMPY, Emitter
-from numeric.lowering.programs import DOUBLE, Lowered
+from numeric.lowering.names import Emitter
+from numeric.lowering.programs import of_arrays, precision
 from symdiff.graph.axis_lengths import Sizes, lengths, names
 from symdiff.graph.node import topological
 from symdiff.transforms.while_loops import Sized, Steps, too_many
@@ -30,8 +30,7 @@ class Counted:
         self.emitter = Emitter()
 
     def _program(self, name: str, output: Expr, real: bool) -> Callable[..., Sequence[Any]]:
-        made = (name, self.of[2], (output,), [real], "")
-        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+        return of_arrays(self.emitter, name, self.of[2], [output], real)
 
     @cached_property
     def holds(self) -> Callable[..., Sequence[Any]]:
@@ -48,8 +47,7 @@ class Counted:
         shape = lengths(self.carry.shape, sizes)
         batch = operands[0].shape[: operands[0].ndim - len(shape)]
         counts = np.empty(batch, np.int64)
-        real = [x.dtype for x in operands if x.dtype.kind == "f"]
-        dtype = np.result_type(*real) if real else DOUBLE
+        dtype = precision(operands)
         for place, given in _each(batch, self.of[2], operands):
             counts[place] = self._count(np.asarray(given[0], dtype), given[1:], sizes)
         return counts[()]
@@ -78,15 +76,13 @@ class Inside:
     @cached_property
     def program(self) -> Callable[..., Sequence[Any]]:
         """Of the values of symbols, and of the lengths of axes."""
-        made = ("inside", self.symbols, (self.inner,), [True], "")
-        return Lowered(self.emitter, *made).program(NUMPY, roll=False).function
+        return of_arrays(self.emitter, "inside", self.symbols, [self.inner])
 
     def __call__(self, count: Any, *operands: Any, sizes: Mapping[str, int]) -> np.ndarray:
         """An array of its own."""
         known = Sizes({name: sizes[name] for name in self.outer})
         shape = lengths(self.inner.shape, known)
-        real = [x.dtype for x in operands if x.dtype.kind == "f"]
-        found = np.empty(count.shape + shape, np.result_type(*real) if real else DOUBLE)
+        found = np.empty(count.shape + shape, precision(operands))
         for place, given in _each(count.shape, self.symbols, operands):
             # A length of its own for each: formulas of it are remembered there.
             own = Sizes({**{name: known[name] for name in self.outer}, self.own: int(count[place])})

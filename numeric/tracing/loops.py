@@ -14,7 +14,7 @@ from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 from symdiff.graph.leaves import symbol
 from symdiff.transforms import loops
-from symdiff.transforms.scans import replaced
+from symdiff.transforms.bodies import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,9 +14,8 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.formula_nodes import is_decision
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
-from symdiff.transforms.checkpoints import Fold
 from symdiff.transforms.roots import Equations
-from symdiff.transforms.scans import Scan
+from symdiff.transforms.scans import Looped
 from symdiff.transforms.while_loops import Sized
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def rule(node: Expr, k: int | None) -> Rule:
     assert isinstance(op, ops.Opaque), op
     if isinstance(op, Custom | CustomPullback):
         return Rule(f"vjp of {op.name}, as its author states it")
-    if isinstance(op, Scan | Fold):
+    if isinstance(op, Looped):
         return Rule("a scan of the linearised body, the other way round")
     if isinstance(op, Sized):
         return Rule("the derivative inside, for as many steps")

@@ -16,9 +16,8 @@ from symdiff.graph.axis_lengths import bound
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
-from symdiff.transforms.checkpoints import Fold
 from symdiff.transforms.roots import Equations
-from symdiff.transforms.scans import Scan
+from symdiff.transforms.scans import Looped
 from symdiff.transforms.while_loops import Sized, Steps
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return _contraction(node, op, lengths)
     if isinstance(op, ops.Linear):
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
-    if isinstance(op, Scan | Fold):
+    if isinstance(op, Looped):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
     if isinstance(op, Steps | Sized):
         raise Unsupported("count_operations: a while loop takes as many steps as it needs")

@@ -24,9 +24,8 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.expr import Expr, built
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import Op, intern_op, make, set_op_description
-from symdiff.transforms.checkpoints import Fold, fold_op
 from symdiff.transforms.roots import Equations, equations
-from symdiff.transforms.scans import Scan, scan_op
+from symdiff.transforms.scans import Looped, looped_op
 from symdiff.transforms.while_loops import Sized, Steps, sized_op, steps_op
 
 if TYPE_CHECKING:
@@ -64,11 +63,9 @@ def described(op: Op) -> tuple[Any, ...]:
     for family, interned in _BY_PARAMETERS.items():
         if op.__class__ is family:
             return interned, _parameters(op)
-    if isinstance(op, Scan):
-        nodes = _apart(op.body, op.carry, *op.xs, *op.params)
-        return _scanned, (*nodes, len(op.xs), op.length, op.reverse, op.__class__)
-    if isinstance(op, Fold):
-        return _folded, (*_apart(op.body, *op.symbols), len(op.xs), op.length, op.reverse)
+    if isinstance(op, Looped):
+        nodes = _apart(op.body, *op.symbols)
+        return _looped, (op.__class__, *nodes, len(op.xs), op.length, op.reverse)
     if isinstance(op, Steps):
         return _counted, (*_apart(op.condition, op.body, *op.symbols), op.max_steps)
     if isinstance(op, Sized):
@@ -121,21 +118,16 @@ def _indexed(cls: type[ops.Gather], before: tuple[int, ...], index: Any) -> Op:
     return found if cls is ops.Gather else found.transposed(0, ())
 
 
-def _scanned(
+def _looped(
+    cls: type[Looped],
     nodes: list[Expr],
     places: Sequence[int],
     count: int,
     length: Dim,
     reverse: bool,
-    cls: type[Scan],
 ) -> Op:
     body, carry, *rest = [nodes[i] for i in places]
-    return scan_op(body, carry, rest[:count], rest[count:], length, reverse, cls)
-
-
-def _folded(nodes: list[Expr], places: Sequence[int], count: int, length: int, reverse: bool) -> Op:
-    body, carry, *rest = [nodes[i] for i in places]
-    return fold_op(body, carry, rest[:count], rest[count:], length, reverse)
+    return looped_op(cls, body, carry, rest[:count], rest[count:], length, reverse)
 
 
 def _apart(*nodes: Expr) -> tuple[Table, list[int]]:

@@ -20,32 +20,29 @@ from symdiff.calculus.kinks import Kink, kinks_in
 from symdiff.calculus.rules import Statement, pullback, pushforward, register
 from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.shaping import concat, reshape, squeeze
-from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, as_real, opaque
-from symdiff.graph.axis_lengths import bound, names
-from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import full, is_zero, named_dummy
-from symdiff.graph.lengths import Length, product
-from symdiff.graph.node import intern_op, topological
+from symdiff.graph.lengths import product
+from symdiff.graph.node import topological
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched
+from symdiff.transforms.bodies import replaced
 from symdiff.transforms.scans import (
+    Looped,
     Scan,
     ScanRule,
     batched_scan,
-    bound_symbol,
     captured,
     kinks_of_scan,
     left_out,
+    looped_op,
     part,
-    replaced,
-    scan_op,
     trajectory,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from symdiff.graph.node import Dim, Shape
 
@@ -73,7 +70,7 @@ def checkpoints(
 ) -> Expr:
     """``trajectory``, of which nothing is computed for all steps at once."""
     (body,), others = captured([as_real(body)], carry, xs)
-    op = scan_op(body, carry, [*xs], [*others.values()], length, reverse, Checkpoints)
+    op = looped_op(Checkpoints, body, carry, [*xs], [*others.values()], length, reverse)
     return opaque(op, init, *map(as_numeric, xs.values()), *others)
 
 
@@ -208,32 +205,15 @@ class _Shares(NamedTuple):
 # Loops that keep nothing --------------------------------------------------------------------------
 
 
-class Fold(ops.Opaque):
+class Fold(Looped):
     """The last carry of a loop, and what its steps give beside it: one array without axes.
 
     ``body`` is the next carry, and then what the step gives.  Operands: init, xs, params.
     """
 
-    __slots__ = ("__dict__", "body", "carry", "length", "params", "reverse", "xs")
-    fields = ("length", "reverse")
+    __slots__ = ()
     name = "fold"
-
-    def __init__(
-        self,
-        body: Expr,
-        carry: Expr,
-        xs: tuple[Expr, ...],
-        params: tuple[Expr, ...],
-        length: int,
-        reverse: bool,
-    ) -> None:
-        self.body, self.carry, self.xs, self.params = body, carry, xs, params
-        self.length, self.reverse = length, reverse
-
-    @property
-    def symbols(self) -> tuple[Expr, ...]:
-        """The bound symbols, in the order of the operands."""
-        return (self.carry, *self.xs, *self.params)
+    length: int
 
     def result(self, *shapes: Shape) -> Shape:
         (carried,), (size,) = self.carry.shape, self.body.shape
@@ -242,23 +222,6 @@ class Fold(ops.Opaque):
     def called(self, shape: Shape) -> tuple[str, list[str]]:
         symbols = ", ".join(x.name for x in self.symbols)
         return self.name, [f"lambda {symbols}: {self.body}", *["reverse=True"] * self.reverse]
-
-    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        known = {
-            name: length
-            for name in names(topological([self.body, *self.symbols]))
-            if (length := lengths((Length(name),))[0]) != name
-        }
-        if not known:
-            return self
-        made = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in self.symbols}
-        (body,) = with_lengths("scan", [self.body], made, known)
-        carry, *rest = [made[x] for x in self.symbols]
-        xs, params = rest[: len(self.xs)], rest[len(self.xs) :]
-        return fold_op(body, carry, xs, params, self.length, self.reverse)
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        return [need for node in topological([self.body]) for need in node.op.needs(*node.args)]
 
     @cached_property
     def plain(self) -> tuple[Expr, list[Expr]]:
@@ -276,24 +239,6 @@ class Fold(ops.Opaque):
         (rows,) = batched([part(body, carried, body.shape[0])], {carry: firsts, **along}, n)
         whole = concat([squeeze(part(path, *end), 0), reshape(rows, product(rows.shape))])
         return whole, [init, *columns, *[fresh[x] for x in self.params]]
-
-
-def fold_op(
-    body: Expr,
-    carry: Expr,
-    xs: Sequence[Expr],
-    params: Sequence[Expr],
-    length: int,
-    reverse: bool,
-) -> Fold:
-    """The op of a body over any symbols of its own."""
-    roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
-    roles += [("p", k, p) for k, p in enumerate(params)]
-    place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
-    (body,) = replaced([body], place)
-    own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
-    key = (Fold, body, place[carry], *own, length, reverse)
-    return intern_op(key, lambda: Fold(body, place[carry], *own, length, reverse))
 
 
 def fold(
@@ -319,7 +264,7 @@ def fold(
     (*outputs,) = replaced([*steps, *rows], dict(zip(carried, parts, strict=True)))
     body = _flat(outputs)
     (body,), others = captured([as_real(body)], carry, xs)
-    op = fold_op(body, carry, [*xs], [*others.values()], length, reverse)
+    op = looped_op(Fold, body, carry, [*xs], [*others.values()], length, reverse)
     return opaque(op, _flat(inits), *map(as_numeric, xs.values()), *others)
 
 

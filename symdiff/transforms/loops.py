@@ -16,9 +16,10 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, named_dummy, number_of
 from symdiff.guesses import written
 from symdiff.transforms.batching import batched
+from symdiff.transforms.bodies import replaced
 from symdiff.transforms.checkpoints import checkpoints
 from symdiff.transforms.packing import packed, packed_shape, unpacked
-from symdiff.transforms.scans import part, replaced, trajectory
+from symdiff.transforms.scans import part, trajectory
 from symdiff.transforms.while_loops import repeated
 
 if TYPE_CHECKING:

@@ -34,8 +34,9 @@ from symdiff.graph.node import topological
 from symdiff.guesses import written
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched
+from symdiff.transforms.bodies import replaced
 from symdiff.transforms.roots import Equations, equations, jacobian_matrix
-from symdiff.transforms.scans import captured, part, replaced, trajectory
+from symdiff.transforms.scans import captured, part, trajectory
 from symdiff.transforms.solutions import root
 from symdiff.transforms.tableaus import TABLEAUS
 from symdiff.transforms.while_loops import free_length, sized

@@ -23,15 +23,19 @@ from symdiff.errors import Unsupported
 from symdiff.functions.shaping import reshape
 from symdiff.graph import ops
 from symdiff.graph.algebra import opaque, scale
-from symdiff.graph.axis_lengths import bound, names
-from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.leaves import named_dummy
-from symdiff.graph.lengths import Length, product
+from symdiff.graph.lengths import product
 from symdiff.graph.node import intern_op, topological
 from symdiff.opaque_ops.matrices import Solve, matrix_transpose
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
-from symdiff.transforms.scans import bound_symbol, replaced
+from symdiff.transforms.bodies import (
+    bound_symbol,
+    known_lengths,
+    needs_inside,
+    of_lengths,
+    replaced,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -82,21 +86,14 @@ class Equations(ops.Opaque):
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
         symbols = (self.x, *self.params)
-        known = {
-            name: length
-            for name in names(topological([*self.outputs, *symbols]))
-            if (length := lengths((Length(name),))[0]) != name
-        }
+        known = known_lengths(self.outputs, symbols, lengths)
         if not known:
             return self
-        made = {s: named_dummy(s.name, bound(s.shape, known), s.dtype) for s in symbols}
-        outputs = with_lengths(self.name, self.outputs, made, known)
-        x, *params = [made[s] for s in symbols]
+        outputs, (x, *params) = of_lengths(self.name, self.outputs, symbols, known)
         return equations(type(self), self.name, outputs, x, params, *self.further())
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        order = topological([*self.outputs])
-        return [need for node in order for need in node.op.needs(*node.args)]
+        return needs_inside(self.outputs)
 
     @cached_property
     def opened(self) -> Opened:

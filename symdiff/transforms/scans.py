@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import weakref
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from symdiff.calculus import kinks
 from symdiff.calculus.flows import DEEP, NONE, Flow, gathered, shown
@@ -28,16 +28,19 @@ from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.shaping import concat, expand_dims, squeeze
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, as_real, linear, opaque, primitive
-from symdiff.graph.axis_lengths import bound, names
-from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import dummy, full, is_zero, named_dummy, number_node, number_of
-from symdiff.graph.lengths import Length
 from symdiff.graph.node import intern_op, topological
 from symdiff.graph.ranges import WHOLE, between
-from symdiff.locks import fork_safe_lock, once
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
+from symdiff.transforms.bodies import (
+    bound_symbol,
+    known_lengths,
+    needs_inside,
+    of_lengths,
+    replaced,
+)
 from symdiff.transforms.regrouping import regrouped
 
 if TYPE_CHECKING:
@@ -52,23 +55,17 @@ _WIDER = 4
 _SOME = 64
 
 
+_Looped = TypeVar("_Looped", bound="Looped")
+
+
 # The op -------------------------------------------------------------------------------------------
 
 
-class Scan(ops.Opaque):
-    """``s_0 = init, s_t = body(s_(t-1), x_t.., p..)``; the value is all of s, (length + 1, *carry).
+class Looped(ops.Opaque):
+    """A body that is run for each step; the operands are init, xs, and params."""
 
-    Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last place to the
-    first, ``s_length = init, s_(t-1) = body(s_t, x_t.., p..)``.
-
-    The bound symbols carry, xs and params are the same for all scans, by ``bound_symbol``, so that
-    equal bodies are one op.  For that reason they never meet an operand: who works on the body
-    takes ``opened``, where they are fresh.
-    """
-
-    __slots__ = ("__dict__", "adjoints", "body", "carry", "length", "params", "reverse", "xs")
+    __slots__ = ("__dict__", "body", "carry", "length", "params", "reverse", "xs")
     fields = ("length", "reverse")
-    name = "scan"
 
     def __init__(
         self,
@@ -81,7 +78,38 @@ class Scan(ops.Opaque):
     ) -> None:
         self.body, self.carry, self.xs, self.params = body, carry, xs, params
         self.length, self.reverse = length, reverse
-        self.adjoints: dict[tuple[object, ...], tuple[weakref.ref[Expr], int, int]] = {}
+
+    @property
+    def symbols(self) -> tuple[Expr, ...]:
+        """The bound symbols, in the order of the operands."""
+        return (self.carry, *self.xs, *self.params)
+
+    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
+        known = known_lengths([self.body], self.symbols, lengths)
+        body, symbols = self.body, [*self.symbols]
+        if known:
+            (body,), symbols = of_lengths("scan", [body], symbols, known)
+        carry, *rest = symbols
+        xs, params, (length,) = rest[: len(self.xs)], rest[len(self.xs) :], lengths((self.length,))
+        return looped_op(self.__class__, body, carry, xs, params, length, self.reverse)
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        return needs_inside([self.body])
+
+
+class Scan(Looped):
+    """``s_0 = init, s_t = body(s_(t-1), x_t.., p..)``; the value is all of s, (length + 1, *carry).
+
+    Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last place to the
+    first, ``s_length = init, s_(t-1) = body(s_t, x_t.., p..)``.
+
+    The bound symbols carry, xs and params are the same for all scans, by ``bound_symbol``, so that
+    equal bodies are one op.  For that reason they never meet an operand: who works on the body
+    takes ``opened``, where they are fresh.
+    """
+
+    __slots__ = ()
+    name = "scan"
 
     def identity(self, *operands: Expr) -> Expr | None:
         return expand_dims(operands[0], 0) if self.length == 0 else None
@@ -90,7 +118,7 @@ class Scan(ops.Opaque):
         return (self.length + 1, *self.carry.shape)  # type: ignore[operator]  # lengths add up
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
-        symbols = ", ".join(x.name for x in (self.carry, *self.xs, *self.params))
+        symbols = ", ".join(x.name for x in self.symbols)
         known = [] if self.xs else [f"length={self.length}"]
         return self.name, [
             f"lambda {symbols}: {self.body}",
@@ -98,26 +126,13 @@ class Scan(ops.Opaque):
             *["reverse=True"] * self.reverse,
         ]
 
-    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        symbols = (self.carry, *self.xs, *self.params)
-        known = {
-            name: length
-            for name in names(topological([self.body, *symbols]))
-            if (length := lengths((Length(name),))[0]) != name
-        }
-        (length,) = lengths((self.length,))
-        if not known:
-            carry, params = self.carry, self.params
-            return scan_op(self.body, carry, self.xs, params, length, self.reverse, self.__class__)
-        made = {s: named_dummy(s.name, bound(s.shape, known), s.dtype) for s in symbols}
-        (body,) = with_lengths("scan", [self.body], made, known)
-        carry, *rest = [made[s] for s in symbols]
-        xs, params = tuple(rest[: len(self.xs)]), tuple(rest[len(self.xs) :])
-        return scan_op(body, carry, xs, params, length, self.reverse, self.__class__)
-
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        inside = [need for node in topological([self.body]) for need in node.op.needs(*node.args)]
-        return [(self.length, f"a scan of length {self.length}"), *inside]
+        return [(self.length, f"a scan of length {self.length}"), *super().needs(*operands)]
+
+    @cached_property
+    def adjoints(self) -> dict[tuple[object, ...], tuple[weakref.ref[Expr], int, int]]:
+        """The cotangents of all that the carry went through, by node and cotangent."""
+        return {}
 
     @cached_property
     def opened(self) -> _Opened:
@@ -126,8 +141,7 @@ class Scan(ops.Opaque):
         Inside of a scan others are scanned, over the same bound symbols: a rule that mixed these
         with operands would take the inner one's for the outer one's.
         """
-        symbols = (self.carry, *self.xs, *self.params)
-        fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}
+        fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in self.symbols}
         (body,) = replaced([self.body], fresh)
         carry, xs = fresh[self.carry], [fresh[s] for s in self.xs]
         before = named_dummy("before", (self.length, *carry.shape))
@@ -153,39 +167,23 @@ class _Opened(NamedTuple):
     vectorised: Expr
 
 
-_BOUND: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakValueDictionary()
-_LOCK = fork_safe_lock()
-
-
-def bound_symbol(role: str, k: int, like: Expr) -> Expr:
-    """The bound symbol of a role, a shape and a dtype: one for all ops that have bodies."""
-    key = (role, k, like.shape, like.dtype)
-    return once(_BOUND, key, _LOCK, lambda: named_dummy(f"{role}{k}", like.shape, like.dtype))
-
-
-def scan_op(
+def looped_op(
+    cls: type[_Looped],
     body: Expr,
     carry: Expr,
     xs: Sequence[Expr],
     params: Sequence[Expr],
     length: Dim,
     reverse: bool,
-    cls: type[Scan] | None = None,
-) -> Scan:
-    """The op of a body over any symbols of its own; of a class of scans."""
-    made = cls or Scan
+) -> _Looped:
+    """The op of a class, of a body over any symbols of its own."""
     roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
     roles += [("p", k, p) for k, p in enumerate(params)]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     (body,) = replaced([body], place)
     own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
-    key = (made, body, place[carry], *own, length, reverse)
-    return intern_op(key, lambda: made(body, place[carry], *own, length, reverse))
-
-
-def replaced(outputs: Sequence[Expr], mapping: Mapping[Expr, Expr]) -> list[Expr]:
-    """``outputs`` with other nodes in place of some, of their shapes, all at once."""
-    return with_lengths("scan", outputs, mapping, {})
+    key = (cls, body, place[carry], *own, length, reverse)
+    return intern_op(key, lambda: cls(body, place[carry], *own, length, reverse))
 
 
 # Nodes --------------------------------------------------------------------------------------------
@@ -254,7 +252,7 @@ def trajectory(
             (fixed[symbol],) = _closed([formula], each_step, fixed, done)
     left = set(topological([body]))
     each_step, fixed = ({x: v for x, v in both.items() if x in left} for both in (each_step, fixed))
-    op = scan_op(body, carry, [*each_step], [*fixed], done, reverse)
+    op = looped_op(Scan, body, carry, [*each_step], [*fixed], done, reverse)
     return opaque(op, init, *each_step.values(), *fixed.values())
 
 

@@ -15,8 +15,9 @@ from symdiff.graph.expr import Expr, check_names, free_symbols
 from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
 from symdiff.graph.node import topological
 from symdiff.guesses import written
+from symdiff.transforms.bodies import replaced
 from symdiff.transforms.roots import LinearSolution, Root, equations, jacobian_matrix
-from symdiff.transforms.scans import captured, replaced
+from symdiff.transforms.scans import captured
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ from symdiff.functions.reductions import sum as summed
 from symdiff.functions.shaping import reshape, squeeze
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, as_real, opaque, primitive
-from symdiff.graph.axis_lengths import bound, names
+from symdiff.graph.axis_lengths import names
 from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr
@@ -35,8 +35,15 @@ from symdiff.graph.lengths import Length, product
 from symdiff.graph.node import intern_op, topological
 from symdiff.transforms import batching
 from symdiff.transforms.batching import led
+from symdiff.transforms.bodies import (
+    bound_symbol,
+    known_lengths,
+    needs_inside,
+    of_lengths,
+    replaced,
+)
 from symdiff.transforms.packing import packed, unpacked
-from symdiff.transforms.scans import bound_symbol, captured, part, replaced, trajectory
+from symdiff.transforms.scans import captured, part, trajectory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,17 +118,15 @@ class Steps(ops.Opaque):
         return self.name, [*functions, f"max_steps={self.max_steps}"]
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        known = _known([self.condition, self.body], self.symbols, lengths)
+        known = known_lengths(self.inside, self.symbols, lengths)
         if not known:
             return self
-        made = _renamed(self.symbols, known)
-        condition, body = with_lengths("while_loop", [self.condition, self.body], made, known)
-        carry, *params = [made[x] for x in self.symbols]
+        inside, (carry, *params) = of_lengths("while_loop", self.inside, self.symbols, known)
+        condition, body = inside
         return steps_op(condition, body, carry, params, self.max_steps)
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        inside = topological([self.condition, self.body])
-        return [need for node in inside for need in node.op.needs(*node.args)]
+        return needs_inside(self.inside)
 
 
 def steps_op(
@@ -142,22 +147,6 @@ def too_many(op: Steps) -> RuntimeError:
         f"while_loop: the condition still holds after max_steps={op.max_steps} steps; raise "
         "max_steps, or stop where the carry no longer changes"
     )
-
-
-def _known(
-    outputs: Sequence[Expr], symbols: Iterable[Expr], lengths: Callable[[Shape], Shape]
-) -> dict[str, Dim]:
-    """The lengths that become others, by their names in a body."""
-    return {
-        name: length
-        for name in names(topological([*outputs, *symbols]))
-        if (length := lengths((Length(name),))[0]) != name
-    }
-
-
-def _renamed(symbols: Iterable[Expr], known: Mapping[str, Dim]) -> dict[Expr, Expr]:
-    """Fresh symbols in place of some, where lengths are known."""
-    return {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in symbols}
 
 
 # An expression with a length of its own -----------------------------------------------------------
@@ -193,17 +182,16 @@ class Sized(ops.Opaque):
         return self.name, [f"lambda {symbols}: {self.inner}"]
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        known = _known([self.inner], self.symbols, lengths)
+        known = known_lengths(self.inside, self.symbols, lengths)
         known.pop(str(self.own), None)
         if not known:
             return self
         inner, own = self.beside(tuple(known.values()))
-        made = _renamed(self.symbols, known)
-        (inner,) = with_lengths("while_loop", [inner], made, known)
-        return sized_op(inner, [made[x] for x in self.symbols], own)
+        (inner,), symbols = of_lengths("while_loop", [inner], self.symbols, known)
+        return sized_op(inner, symbols, own)
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        inside = [x for node in topological([self.inner]) for x in node.op.needs(*node.args)]
+        inside = needs_inside(self.inside)
         return [(need, why) for need, why in inside if str(self.own) not in _names_in(need)]
 
     def beside(self, shape: Shape) -> tuple[Expr, Length]:

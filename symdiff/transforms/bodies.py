@@ -1,0 +1,60 @@
+"""Ops that have expressions inside, their bodies, over bound symbols: what all of them share."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from symdiff.graph.axis_lengths import bound, names
+from symdiff.graph.bound_lengths import with_lengths
+from symdiff.graph.leaves import named_dummy
+from symdiff.graph.lengths import Length
+from symdiff.graph.node import topological
+from symdiff.locks import fork_safe_lock, once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Dim, Shape
+
+_BOUND: weakref.WeakValueDictionary[tuple[object, ...], Expr] = weakref.WeakValueDictionary()
+_LOCK = fork_safe_lock()
+
+
+def bound_symbol(role: str, k: int, like: Expr) -> Expr:
+    """The bound symbol of a role, a shape and a dtype: one for all ops that have bodies."""
+    key = (role, k, like.shape, like.dtype)
+    return once(_BOUND, key, _LOCK, lambda: named_dummy(f"{role}{k}", like.shape, like.dtype))
+
+
+def replaced(outputs: Sequence[Expr], mapping: Mapping[Expr, Expr]) -> list[Expr]:
+    """``outputs`` with other nodes in place of some, of their shapes, all at once."""
+    return with_lengths("scan", outputs, mapping, {})
+
+
+def known_lengths(
+    bodies: Iterable[Expr], symbols: Iterable[Expr], lengths: Callable[[Shape], Shape]
+) -> dict[str, Dim]:
+    """The lengths that become others, by their names in bodies and bound symbols."""
+    return {
+        name: length
+        for name in names(topological([*bodies, *symbols]))
+        if (length := lengths((Length(name),))[0]) != name
+    }
+
+
+def of_lengths(
+    what: str, bodies: Sequence[Expr], symbols: Sequence[Expr], known: Mapping[str, Dim]
+) -> tuple[list[Expr], list[Expr]]:
+    """Bodies where lengths are known, and the fresh symbols that they are over.
+
+    Raises ShapeError, saying ``what`` did so, for a length that would be negative.
+    """
+    made = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in symbols}
+    return with_lengths(what, bodies, made, known), [made[x] for x in symbols]
+
+
+def needs_inside(bodies: Iterable[Expr]) -> list[tuple[Any, str]]:
+    """Lengths that must not be negative for what stands in bodies, each with what needs it."""
+    return [need for node in topological(bodies) for need in node.op.needs(*node.args)]
