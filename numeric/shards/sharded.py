@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import symdiff as sd
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
 
+    from numeric.shards.subtotals import Subtotal
     from symdiff.transforms.row_sums import Plan
 
 __all__ = ["Sharded", "sharded"]
@@ -87,7 +87,8 @@ class _Walk(NamedTuple):
 class _Task:
     """A plan, lowered: the passes over the shards, and the results of their sums."""
 
-    def __init__(self, plan: Plan, of: Sharded) -> None:
+    def __init__(self, plan: Plan, of: Sharded, tangents: tuple[Expr, ...]) -> None:
+        others = (*of.others, *tangents)
         number = () if plan.rows is None else (plan.rows,)
         wholes: tuple[Expr, ...] = ()
         self.number = number
@@ -97,14 +98,14 @@ class _Task:
             topological([s.part for s in first[0].sums])
         )
         for given, sums in plan.passes:
-            known = (*of.others, *number, *wholes)
+            known = (*others, *number, *wholes)
             before = lower([y for _, y in given], known) if given else None
-            symbols = (*of.rows, *of.others, *number, *[x for x, _ in given])
+            symbols = (*of.rows, *others, *number, *[x for x, _ in given])
             function = lower([s.part for s in sums], symbols, **of.options)
             joins = tuple([s.join for s in sums])
             self.walks.append(_Walk(before, ShardProgram(function, of.axes, joins, of.over)))
             wholes += tuple([s.whole for s in sums])
-        self.after = lower(plan.results, (*of.others, *number, *wholes))
+        self.after = lower(plan.results, (*others, *number, *wholes))
 
 
 class Sharded:
@@ -135,20 +136,17 @@ class Sharded:
         self._many, self._executor, self._progress = many, executor, progress
         self._tasks: dict[Any, _Task] = {}
         self._counted: tuple[list[Any], int] = ([], 0)
-        row_sums(outputs, over)  # refused now, not in a call
+        plan = row_sums(outputs, over)  # refused now, not in a call
         if len(self.axes) < max(len(self.rows), 1):
             what = ", ".join([f"{_name(x)} {x.shape}" for x in self.rows]) or "none"
             raise ShapeError(f"sharded: inputs with an axis {over}: {what}")
-        self._task("value", lambda: self.outputs)
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {_name(x): i for i, x in enumerate(self.inputs)}
+        self._places = {_name(x): i for i, x in enumerate(inputs)}
+        self._value = _Task(plan, self, ())
 
     @property
     def passes(self) -> int:
         """How often a value reads the data."""
-        return len(self._tasks["value"].walks)
+        return len(self._value.walks)
 
     def __repr__(self) -> str:
         rows, others = (", ".join([_name(x) for x in xs]) for xs in (self.rows, self.others))
@@ -158,7 +156,7 @@ class Sharded:
 
     def __call__(self, *args: object, **named: object) -> Any:
         """The value of the output, or a tuple of those of several."""
-        values = self._run(self._task("value", lambda: self.outputs), args, named)
+        values = self._run(self._value, args, named)
         return values if self._many else values[0]
 
     def value_and_grad(
@@ -239,26 +237,22 @@ class Sharded:
         given = tuple(tangents) if isinstance(tangents, list | tuple) else (tangents,)
         if len(given) != len(xs):
             raise TypeError(f"{name}: {len(xs)} tangents expected, one for each of wrt")
-        task = self._tasks.get((what, xs))
-        if task is None:
-            ts = [named_dummy(f"tangent[{i}]", x.shape) for i, x in enumerate(xs)]
-            ys = tuple(product(self._scalar(name), list(xs), ts))
-            wider = Sharded(
-                ys,
-                (*self.inputs, *ts),
-                True,
-                self.over,
-                self._executor,
-                self._progress,
-                self.options,
-            )
-            task = self._tasks[what, xs] = wider._tasks["value"]
-        return self._run(task, args, named, given)
+        key = (what, xs)
+        if key not in self._tasks:
+            ts = tuple([named_dummy(f"tangent[{i}]", x.shape) for i, x in enumerate(xs)])
+            self._task(key, lambda: product(self._scalar(name), list(xs), list(ts)), ts)
+        return self._run(self._tasks[key], args, named, given)
 
-    def _task(self, key: Any, outputs: Callable[[], Sequence[Expr]]) -> _Task:
+    def _task(
+        self,
+        key: Any,
+        outputs: Callable[[], Sequence[Expr]],
+        tangents: tuple[Expr, ...] = (),
+    ) -> _Task:
         task = self._tasks.get(key)
         if task is None:
-            task = self._tasks[key] = _Task(row_sums(tuple(outputs()), self.over), self)
+            plan = row_sums(tuple(outputs()), self.over)
+            task = self._tasks[key] = _Task(plan, self, tangents)
         return task
 
     def _scalar(self, method: str) -> Expr:
@@ -294,10 +288,10 @@ class Sharded:
         data = self._bound(args, named)
         shards, rows = self._shards(data)
         others = (*[data[_name(x)] for x in self.others], *more)
-        place = by_dask if any(is_of_dask(x) for shard in shards for x in shard) else None
+        dask = any(is_of_dask(x) for shard in shards for x in shard)
 
-        def walked(program: ShardProgram, given: tuple[Any, ...]) -> Any:
-            if place is not None:
+        def walked(program: ShardProgram, given: tuple[Any, ...]) -> Subtotal:
+            if dask:
                 return by_dask(program, given, shards, self._progress)
             return on_executor(self._executor, program, given, shards, self._progress)
 
@@ -320,6 +314,7 @@ class Sharded:
                 rows = subtotal.rows
             if subtotal.values is None:  # no shard has a row
                 subtotal = program.subtotal(0, given, *_computed(shards[0]), empty=True)
+            assert subtotal.values is not None
             wholes = (*wholes, *subtotal.values)
         if rows is None and task.number:
             rows = counted()

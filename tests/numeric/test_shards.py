@@ -281,7 +281,7 @@ def test_symbols_may_have_the_names_of_sums():
 
 def test_rows_of_a_shard_are_counted():
     """Whoever computes it: what Dask has is not known before."""
-    program = nm.sharded(sd.sum(y) + sd.sum(X), [X, y], over="n")._tasks["value"].walks[0].program
+    program = nm.sharded(sd.sum(y) + sd.sum(X), [X, y], over="n")._value.walks[0].program
     with pytest.raises(ShardError, match=r"shard 4: .*the axis n, differ: X has 3, y has 2"):
         program.subtotal(4, (), np.ones((3, 3)), np.ones(2))
     with pytest.raises(ShardError, match=r"shard 4: .*X has shape \(\); its axis 0"):
@@ -389,7 +389,7 @@ def test_processes_get_the_program_and_the_rows():
 
 
 def test_a_program_is_unpickled_once():
-    program = nm.sharded(sd.sum(y), [y], over="n")._tasks["value"].walks[0].program
+    program = nm.sharded(sd.sum(y), [y], over="n")._value.walks[0].program
     text = pickle.dumps(program)
     assert pickle.loads(text) is pickle.loads(text)
     assert pickle.loads(text).subtotal(0, (), np.ones(3)).values == (3.0,)

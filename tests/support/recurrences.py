@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+import numeric as nm
 import symdiff as sd
 
 if TYPE_CHECKING:
@@ -412,3 +413,12 @@ def batched(scan: Any, starts: Expr, x: Expr, a: Expr) -> Expr:
     z = sd.symbol("z", 2)
     last = scan(lambda c, x: (sd.tanh(a * c) + x * c[::-1], None), z, x)[0]
     return sd.sum(sd.batch(last, {z: starts}) ** 2)
+
+
+def agree(one: Any, other: Any, xs: Any, at: Any, rtol: float = 1e-12) -> None:
+    """Whether expressions have the same values, in units of the largest of these."""
+    env = dict(zip(xs, at, strict=True))
+    found, wanted = nm.interpret(list(one), env), nm.interpret(list(other), env)
+    for a, b in zip(found, wanted, strict=True):
+        assert a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(np.abs(b), initial=1e-3))

@@ -17,8 +17,8 @@ import symdiff as sd
 from symdiff.errors import NotDifferentiable
 from symdiff.transforms.checkpoints import Checkpoints, Fold
 from tests.support.budget import sample
-from tests.support.recurrences import ALL, unrolled
-from tests.symdiff.test_scan import agree, directions
+from tests.support.recurrences import ALL, agree, unrolled
+from tests.symdiff.test_scan import directions
 
 EACH = pytest.mark.parametrize("of", ALL, ids=lambda of: of.name)
 

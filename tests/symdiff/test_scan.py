@@ -20,7 +20,7 @@ import symdiff as sd
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.transforms.scans import Scan
 from tests.support.budget import sample
-from tests.support.recurrences import ALL, unrolled
+from tests.support.recurrences import ALL, agree, unrolled
 
 EACH = pytest.mark.parametrize("of", ALL, ids=lambda of: of.name)
 
@@ -29,15 +29,6 @@ def both(of):
     """A loss by ``scan`` and written out, its symbols, and a point."""
     xs = of.symbols()
     return of.loss(sd.scan, *xs), of.loss(unrolled, *xs), xs, of.point()
-
-
-def agree(one, other, xs, at, rtol=1e-12):
-    """Whether expressions have the same values, in units of the largest of these."""
-    env = dict(zip(xs, at, strict=True))
-    found, wanted = nm.interpret(list(one), env), nm.interpret(list(other), env)
-    for a, b in zip(found, wanted, strict=True):
-        assert a.shape == b.shape
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(np.abs(b), initial=1e-3))
 
 
 @EACH

@@ -17,6 +17,7 @@ import symdiff as sd
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.transforms.while_loops import Sized, Steps
 from tests.support.budget import sample
+from tests.support.recurrences import agree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,14 +144,6 @@ def both(of):
     xs = of.symbols()
     ours = of.loss(sd, lambda c, b, i: sd.while_loop(c, b, i, max_steps=50), *xs)
     return ours, of.loss(sd, unrolled(counts), *xs), xs, value, counts
-
-
-def agree(one, other, xs, at, rtol=1e-12):
-    env = dict(zip(xs, at, strict=True))
-    found, wanted = nm.interpret(list(one), env), nm.interpret(list(other), env)
-    for a, b in zip(found, wanted, strict=True):
-        assert a.shape == b.shape
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(np.abs(b), initial=1e-3))
 
 
 @EACH
