@@ -194,6 +194,11 @@ REFUSED = {
         ShapeError,
         r"length says 4 steps, xs, part 0, 3",
     ),
+    "an array for xs": (
+        lambda: torch.func.scan(lambda c, x: (c, None), S, np.ones(3)),
+        TypeError,
+        r"xs are a structure with array.*which is no Tensor; as_tensor\(\) makes",
+    ),
     "no length": (
         lambda: torch.func.scan(lambda c, x: (c, None), S),
         ValueError,
