@@ -304,6 +304,16 @@ class Lowered:
         """Which results of ``arrays`` are new (see ``sharing``), where ``is_one``."""
         return own(self.program(NUMPY).schedule, self.kept)
 
+    @cached_property
+    def shared(self) -> tuple[tuple[int, int], ...]:
+        """Which of what is kept may be others' memory: its place, and that of such an argument."""
+        schedule, count = self.program(NUMPY).schedule, len(self.outputs) - self.kept
+        if not schedule.params:
+            return ()
+        places = {v: i for i, v in enumerate(schedule.params)}
+        kept = zip(schedule.results[count:], self.own[count:], strict=True)
+        return tuple([(i, places.get(v, 0)) for i, (v, new) in enumerate(kept) if not new])
+
     def is_one(self, given: Sequence[Any]) -> bool:
         """Whether these values run the program that was looked at: rolled ones take doubles."""
         return not self.program(NUMPY).rolled or all(map(_is_double, given))

@@ -533,9 +533,16 @@ _memory(
 )
 _memory(
     "residuals-see-later-changes",
-    "            or id(v if v.base is None else root(v)) not in taken\n",
-    "            or id(v) not in taken or v.size\n",
-    "test_residuals_do_not_see_later_changes",
+    "            if id(root(v)) not in taken:\n",
+    "            if id(v) not in taken:\n",
+    "test_residuals_of_known_calls_share_what_nobody_can_change_and_no_more",
+)
+_memory(
+    "residuals-share-read-only-looks-at-memory-of-others",
+    "        if v.flags.writeable or not (v.base is None or immutable(v)):",
+    "        if v.flags.writeable:",
+    "test_read_only_arguments_are_kept_without_a_copy",
+    "test_residuals_of_known_calls_share_what_nobody_can_change_and_no_more",
 )
 _memory(
     "targets-are-written-one-by-one",
@@ -560,7 +567,7 @@ _memory(
 )
 _function(
     "no-grad-keeps-residuals",
-    "        if is_grad_enabled():\n            values, kept = self._programs.forward(given, call)",
+    "        if current().grad:\n            values, kept = self._programs.forward(given, call)",
     "        if True:\n            values, kept = self._programs.forward(given, call)",
     "test_no_grad_keeps_nothing_and_backward_says_so",
 )
