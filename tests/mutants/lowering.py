@@ -605,6 +605,18 @@ _function(
 # Blocks of rows -----------------------------------------------------------------------------------
 
 _rows(
+    "wide-products-are-written-twice",
+    'return step.form in ("sum", "product") and all(',
+    'return step.form in ("sum",) and all(',
+    "test_wide_products_that_are_only_written_are_in_no_kernel",
+)
+_rows(
+    "blocks-are-made-of-small-arrays",
+    "x.rows(sizes) * x.width(sizes) >= LARGE",
+    "x.rows(sizes) * x.width(sizes) >= 1",
+    "test_a_wide_result_of_small_arrays_makes_no_blocks_of_these",
+)
+_rows(
     "stretched-axes-are-rows",
     "return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])",
     "return tuple([lead + k for k, dim in enumerate(shape)])",
