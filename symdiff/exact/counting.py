@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from symdiff import opaque_ops
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axis_lengths import bound
@@ -122,8 +123,10 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
     if isinstance(op, Looped):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
-    if isinstance(op, Steps | Sized):
+    if isinstance(op, Steps):
         raise Unsupported("count_operations: a while loop takes as many steps as it needs")
+    if isinstance(op, Sized | opaque_ops.PlacesOf):
+        raise Unsupported("count_operations: how long an axis is, is known when the formula runs")
     if isinstance(op, Equations):
         raise Unsupported(f"count_operations: {op.name} takes as many steps as it needs")
     if isinstance(op, ops.Opaque):

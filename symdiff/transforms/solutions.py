@@ -16,6 +16,7 @@ from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
 from symdiff.graph.node import topological
 from symdiff.guesses import written
 from symdiff.transforms.bodies import replaced
+from symdiff.transforms.closing import closed
 from symdiff.transforms.roots import LinearSolution, Root, equations, jacobian_matrix
 from symdiff.transforms.scans import captured
 
@@ -234,7 +235,7 @@ def _of_unknown(name: str, found: Any, x: Expr, shape: Shape | None = None) -> E
         )
     if not _contains(body, x) and 0 not in x.shape:
         raise ValueError(f"{name}: what the function returned does not contain x")
-    return body
+    return closed([body], [x])[0]
 
 
 def _contains(f: Expr, x: Expr) -> bool:
