@@ -30,6 +30,7 @@ from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.functions.shaping import converted
 from symdiff.graph import ops
 from symdiff.graph.algebra import linear, size
+from symdiff.graph.axis_lengths import names
 from symdiff.graph.expr import rebuild
 from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import dummy, number_of
@@ -298,7 +299,10 @@ def test_an_op_is_counted(cls):
         if cls in (Custom, CustomPullback):
             with pytest.raises(Unsupported, match="is a black box"):
                 sd.count_operations(node)
-        elif cls in (Root, LinearSolution, Mesh, Sized, Steps):
+        elif any(isinstance(x.op, Sized | opaque_ops.Nonzero) for x in topological([node])):
+            with pytest.raises(Unsupported, match="takes as many steps as|how long an axis is, is"):
+                sd.count_operations(node, {"n": 3, **dict.fromkeys(names([node]), 3)})
+        elif cls in (Root, LinearSolution, Mesh, Steps):
             with pytest.raises(Unsupported, match="takes as many steps as it needs"):
                 sd.count_operations(node)
         else:
@@ -347,6 +351,7 @@ NOT_DRAWN = {
     ),
     opaque_ops.ArgMax: "integers without a derivative: tests/symdiff/test_sequences.py",
     opaque_ops.ArgMin: "integers without a derivative: tests/symdiff/test_sequences.py",
+    opaque_ops.Nonzero: "conditions are drawn by themselves: tests/symdiff/test_conditions.py",
     opaque_ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
