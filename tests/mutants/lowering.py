@@ -712,8 +712,8 @@ _exponentials(
 )
 _exponentials(
     "the-largest-element-counts-twice-near-0",
-    "        np.put_along_axis(e, place, 0, -1)\n",
-    "        np.put_along_axis(e, place, 1, -1)\n",
+    "        e[largest] = 0\n",
+    "        e[largest] = 1\n",
     "test_logarithms_near_0_have_all_their_digits[float64]",
 )
 _exponentials(
@@ -742,15 +742,28 @@ _exponentials(
 )
 _exponentials(
     "rows-beside-others-far-out-lose-their-largest-element",
-    "needed &= (top > far) | ~(_smallest(x)[..., None] >= -far)",
+    "needed &= ~((plain < np.inf) & ((plain >= 1) | whole))",
     "needed &= True",
     "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
 )
 _exponentials(
     "elements-far-below-are-not-looked-for",
-    "if x.size and -far <= x.min() and x.max() <= far else None",
-    "if x.size and x.max() <= far else None",
+    "            if min(low) >= -_FAR[x.dtype]:\n",
+    "            if low:\n",
     "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
+    "test_shares_that_are_far_below_0_together_have_all_their_digits",
+)
+_exponentials(
+    "exponentials-with-few-digits-are-divided",
+    "            if least >= 1:\n",
+    "            if least >= 0:\n",
+    "test_shares_that_are_far_below_0_together_have_all_their_digits",
+)
+_exponentials(
+    "sums-beyond-the-floats-are-divided-by",
+    "        if most < np.inf:\n",
+    "        if most <= np.inf:\n",
+    "test_shares_that_are_far_below_0_together_have_all_their_digits",
 )
 _exponentials(
     "exponentials-are-shared-in-exact-order",
