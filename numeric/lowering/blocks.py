@@ -142,7 +142,10 @@ class Rows:
 
     @cached_property
     def function(self) -> Callable[..., Any]:
-        """The compiled body: operands in one block, and lengths, to results in one block."""
+        """The compiled body: operands in one block, and lengths, to results in one block.
+
+        The last argument has an array for each result to be written into, or None for a new one.
+        """
         return self.compiled()
 
     def width(self, sizes: Mapping[str, int]) -> int:
@@ -159,7 +162,8 @@ class Rows:
         *values, sizes = args
         count, rows = self.rows(sizes), max(1, BLOCK // max(self.width(sizes), 1), self._shared)
         if count <= rows:
-            found = self.function(*values, _with_rows(sizes, count))
+            new = [None] * len(self.kernel.joined)
+            found = self.function(*values, _with_rows(sizes, count), new)
             results = [self._together(made, found, count) for made in self.kernel.pads]
         else:
             results = self._blocks(values, sizes, count, rows)
@@ -190,11 +194,15 @@ class Rows:
                 v if before is None else v[(*before, here)]
                 for v, before in zip(values, self._before, strict=True)
             ]
-            found = self.function(*given, _with_rows(sizes, stop - start))
+            into: list[Any] = [None] * len(self.kernel.joined)
+            for k, before in whole.items():
+                into[k] = outs.place(k, before, here)
+            found = self.function(*given, _with_rows(sizes, stop - start), into)
             for k in parts:
                 parts[k][i] = found[k]
             for k, before in whole.items():
-                outs.put(k, found[k], before, here)
+                if found[k] is not into[k]:
+                    outs.put(k, found[k], before, here)
             for total in sums.values():
                 total.put(i, [found[k] for k in total.pads.places], start, stop)
 
@@ -291,14 +299,19 @@ class _Padded:
 
 
 def in_points(
-    program: Callable[..., Any], points: tuple[int, ...], threads: int | None, *given: Any
+    program: Callable[..., Any],
+    results: int,
+    points: tuple[int, ...],
+    threads: int | None,
+    *given: Any,
 ) -> list[Any]:
     """The results of a program of scalars at many points, computed in blocks of points.
 
-    ``given`` are its arguments, which broadcast to ``points``, and the lengths of axes.
+    ``given`` are its arguments, which broadcast to ``points``, and the lengths of axes.  It gets
+    arrays, too, that its ``results`` may be written into, or None.
 
-    >>> program = lambda x, y, sizes: (x + y, 2)
-    >>> in_points(program, (2, 2), None, np.array([[1.0], [2.0]]), np.array([5.0, 7.0]), {})
+    >>> program = lambda x, y, sizes, outs: (np.add(x, y, out=outs[0]), 2)
+    >>> in_points(program, 2, (2, 2), None, np.array([[1.0], [2.0]]), np.array([5.0, 7.0]), {})
     [array([[6., 8.],
            [7., 9.]]), 2]
     """
@@ -311,9 +324,11 @@ def in_points(
 
     def run(i: int) -> None:
         here = slice(i * rows, (i + 1) * rows)
-        block = program(*[v[here] if np.ndim(v) else v for v in wide], sizes)
+        into = [outs.place(k, (), here) for k in range(results)]
+        block = program(*[v[here] if np.ndim(v) else v for v in wide], sizes, into)
         for k, value in enumerate(block):
-            outs.put(k, value, (), here)
+            if value is not into[k]:
+                outs.put(k, value, (), here)
 
     spread(run, blocks, threads)
     return [v.reshape(points) if np.ndim(v) else v for v in outs.found()]
@@ -356,6 +371,11 @@ class _Joined:
         self._count = count
         self._arrays: dict[int, Any] = {}
         self._lock = fork_safe_lock()
+
+    def place(self, k: int, before: tuple[slice, ...], rows: slice) -> np.ndarray | None:
+        """Where a block of array ``k`` is to stand, if that is known: the first one makes it."""
+        array = self._arrays.get(k)
+        return array[(*before, rows)] if array.__class__ is np.ndarray else None
 
     def put(self, k: int, block: Any, before: tuple[slice, ...], rows: slice) -> None:
         """Write a block of array ``k`` where its rows are, behind the axes ``before``.
