@@ -249,17 +249,29 @@ _scan(
 )
 _scan(
     "c-loops-write-each-carry-a-row-late",
-    '"        row += strides[0];",\n        *[f"        {line}" for line in kept],',
-    '*[f"        {line}" for line in kept],\n        "        row += strides[0];",',
+    'after, ends = ["row += strides[0];", *start], []',
+    'after, ends = [*start, "row += strides[0];"], []',
     EACH_ROW,
     STEPWISE,
 )
 _scan(
     "c-trajectories-begin-behind-the-start",
-    "for line in (*begun, *kept)]",
+    "for line in (*begun, *start)]",
     "for line in begun]",
     EACH_ROW,
     STEPWISE,
+)
+_scan(
+    "c-folds-give-the-carry-of-numbers",
+    'after = [f"((real *)row)[{k}] = b{j};" for k, j in enumerate(given)]',
+    'after = [f"((real *)row)[{k}] = b{k};" for k, j in enumerate(given)]',
+    "test_folds_are_loops_too",
+)
+_scan(
+    "c-folds-of-arrays-stay-where-they-began",
+    '            "now = made;",\n',
+    "",
+    "test_folds_of_arrays_write_each_row_to_its_place",
 )
 _scan(
     "c-loops-in-reverse-read-xs-forward",
