@@ -1,5 +1,6 @@
 """The oracles are tested: a rule wrong by 0.1 % is caught, and the rules as they are pass."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import pytest
 from symdiff import opaque_ops
 from symdiff.calculus import rules
 from symdiff.graph import ops
-from tests.support import oracles
+from tests.support import oracles, running_errors
 from tests.support.evaluation import evaluate
 from tests.support.fields import EXACT, HIGH
 from tests.support.programs import Program, Step
@@ -256,3 +257,38 @@ def test_rounding_does_not_hide_a_singular_matrix(field):
 def test_rounding_does_not_hide_a_tie():
     with mp.workdps(oracles.DIGITS), pytest.raises(oracles.Tie):
         oracles._strictly_less(mp.mpf(1) / 49 * 49, mp.mpf(1) - mp.eps)
+
+
+def test_running_errors_bound_any_order_of_terms_and_not_much_more():
+    """A sum of a hundred products that cancel, in floats from either end."""
+    values = np.random.default_rng(0).uniform(-1, 1, (2, 100))
+    a, b = running_errors.variables(values)
+    with mp.workdps(50):
+        exact = a @ b
+        sums = [float(sum((p * q for p, q in zip(*values[:, ::k], strict=True)))) for k in (1, -1)]
+        sums += [float(values[0] @ values[1]), float(math.fsum(values[0] * values[1]))]
+        assert max(abs(found - exact.value) for found in sums) <= exact.error
+        assert exact.error <= 200 * 2.0**-53 * np.abs(values[0] * values[1]).sum()
+
+
+def test_running_errors_see_a_wrong_last_digit_but_two():
+    m = running_errors.FUNCTIONS
+    x = running_errors.variables(0.7)
+    with mp.workdps(50):
+        found = m.tanh(m.sin(x) * x / 3 + m.sqrt(x)) - 1 / m.exp(x)
+        value = np.tanh(np.sin(0.7) * 0.7 / 3 + np.sqrt(0.7)) - 1 / np.exp(0.7)
+        assert abs(value - found.value) <= found.error < 1e-14
+
+
+def test_running_errors_that_nobody_knows_have_no_bound():
+    """Next to a pole or the edge of a domain, and where rounding decides between far branches."""
+    m = running_errors.FUNCTIONS
+    x = running_errors.variables(0.1)
+    with mp.workdps(50):
+        nothing = x * 3 - m.sin(m.sin(x)) * 0 - 3 * x
+        assert m.sqrt(nothing).error == mp.inf
+        assert (1 / nothing).error == mp.inf
+        assert m.exp(m.exp(m.exp(x * 30))).error == mp.inf
+        chosen = m.where(m.greater(3 * x, x + 2 * x), x, x + 5)
+        assert chosen.error >= 5
+        assert m.maximum(3 * x, x + 2 * x).error < 1e-15

@@ -33,7 +33,7 @@ Key: TypeAlias = "tuple[object, ...]"
 # What a symbol takes, by NumPy's kinds: integers and truth values are real numbers, but no real
 # number is an integer.
 _ACCEPTED = {float: "fiub", int: "iu", bool: "b"}
-_FLOAT = np.dtype(np.float64)
+_ARRAY, _FLOAT = np.ndarray, np.dtype(np.float64)
 # So many kinds of calls are known at a time.
 _CALLS = 64
 
@@ -49,7 +49,7 @@ class Call:
 
     Where calls have a ``key``, that of the values, those with the same one share one object, which
     learns from the first of them: ``settled`` is how programs run, and what they leave to do with
-    their results,
+    their results, ``keeping`` the same of the forward pass, with what may be memory of arguments;
     ``seeds`` the key of cotangents that are used as they are.
     """
 
@@ -62,10 +62,11 @@ class Call:
     key: Key | None = None
     seeds: Key | None = None
     settled: dict[Lowered, Any] = field(default_factory=dict)
+    keeping: tuple[Any, ...] | None = None
 
     def alone(self, kinds: tuple[np.dtype, ...] | None = None) -> Call:
         """The same for one call of its own, which nothing is learnt from; results of ``kinds``."""
-        return replace(self, kinds=kinds, key=None, settled={})
+        return replace(self, kinds=kinds, key=None, settled={}, keeping=None)
 
     def pulled(self, seeds: Sequence[Any]) -> Call:
         """The same for a backward pass; this one, if the cotangents are such as mostly come."""
@@ -83,15 +84,16 @@ def key_of(values: Sequence[Any]) -> Key:
     >>> key_of([np.ones(3), np.float32([1, 2]), 0.5, [1, 2]])
     ((3,), (dtype('float32'), (2,)), <class 'float'>, None)
     """
-    return tuple(
-        [v.shape if v.__class__ is np.ndarray and v.dtype is _FLOAT else _kind(v) for v in values]
-    )
+    key: list[object] = []
+    for v in values:  # a comprehension would be one more function to run
+        key.append(v.shape if v.__class__ is _ARRAY and v.dtype is _FLOAT else _kind(v))  # noqa: PERF401
+    return tuple(key)
 
 
 def _kind(value: Any) -> object:
     """The dtype and shape of an array, the class of a scalar; None for what has to be looked at."""
     kind = value.__class__
-    if kind is np.ndarray:
+    if kind is _ARRAY:
         return value.dtype, value.shape
     return kind if kind in _SCALARS else None
 
@@ -198,10 +200,10 @@ class Signature:
 
         Raises TypeError for a wrong number, name or dtype, ShapeError for a wrong shape.
         """
-        given = self.ordered(args, named) if named or len(args) != len(self.inputs) else args
-        known = self.calls.get(key_of(given))
+        known = None if named else self.calls.get(key_of(args))
         if known is not None and known[1] is None:  # as most are
-            return given, known[0]
+            return args, known[0]
+        given = self.ordered(args, named) if named or len(args) != len(self.inputs) else args
         return self.seen(given) or self._bound(given)
 
     def _bound(self, given: Sequence[Any]) -> tuple[Sequence[Values], Call]:

@@ -25,7 +25,7 @@ from symdiff.graph.axis_lengths import lengths
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.passes.rows import Kernel
 
@@ -115,9 +115,9 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
             raise error
 
 
-def _with_rows(sizes: dict[str, int], rows: int) -> dict[str, int]:
+def _with_rows(sizes: Mapping[str, int], rows: int) -> dict[str, int]:
     """The lengths, which may compute others when they are asked, with that of a block."""
-    known = sizes.__class__(sizes)
+    known: dict[str, int] = sizes.__class__(sizes)  # type: ignore[call-arg, assignment]  # a dict
     known[ROWS] = rows
     return known
 
@@ -145,12 +145,12 @@ class Rows:
         """The compiled body: operands in one block, and lengths, to results in one block."""
         return self.compiled()
 
-    def width(self, sizes: dict[str, int]) -> int:
+    def width(self, sizes: Mapping[str, int]) -> int:
         """The elements of the widest value, in one row."""
         one = _with_rows(sizes, 1)
         return max([math.prod(lengths(shape, one)) for shape in self.kernel.shapes], default=1)
 
-    def rows(self, sizes: dict[str, int]) -> int:
+    def rows(self, sizes: Mapping[str, int]) -> int:
         """How many rows there are."""
         return lengths((self.kernel.length,), sizes)[0]
 

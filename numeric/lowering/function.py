@@ -28,7 +28,7 @@ from numeric.lowering.names import MATH, Options
 from numeric.lowering.native.compiler import has_native
 from numeric.lowering.ownership import accumulated, check_targets
 from numeric.lowering.running import Programs, Residuals
-from numeric.modes import is_grad_enabled
+from numeric.modes import current
 from symdiff.calculus.jacobians import direction
 from symdiff.contexts import kinks
 from symdiff.errors import ShapeError
@@ -228,12 +228,12 @@ class Function:
         (``X.flags.writeable = False``).  Under ``no_grad()`` nothing is kept.
         """
         given, call = self._signature.bind(args, named)
-        if is_grad_enabled():
+        if current().grad:
             values, kept = self._programs.forward(given, call)
         else:
             values = self._programs.results(self._programs.value, given, call)
             kept = Residuals(self._programs, call, None)
-        return self._structured(values), kept
+        return tuple(values) if self._many else values[0], kept
 
     def backward(
         self,

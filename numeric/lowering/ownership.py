@@ -102,26 +102,25 @@ class Owner:
 
 
 def snapshots(
-    values: Sequence[Values], arguments: Iterable[Values], own: Sequence[bool]
+    values: Sequence[Values], arguments: Sequence[Values], shared: Iterable[tuple[int, int]]
 ) -> tuple[Values, ...]:
     """``values`` safe from changes of the arguments: copied where they share their memory.
 
-    Those that are their ``own`` do not.  Read-only arguments are shared, as nobody can change them.
+    Those at the places ``shared`` may; with each stands the place of the argument that it mostly
+    is, as a whole.  Read-only arguments are shared, as nobody can change them.
     """
-    if all(own):
-        return tuple(values)
-    taken = _memory(arguments)
-    return tuple(
-        [
-            v
-            if new
-            or not isinstance(v, np.ndarray)
-            or id(v if v.base is None else root(v)) not in taken
-            or (not v.flags.writeable and immutable(v))
-            else np.array(v)
-            for v, new in zip(values, own, strict=True)
-        ]
-    )
+    safe, taken = list(values), None
+    for place, source in shared:
+        v: Any = values[place]
+        if v is not arguments[source]:
+            if not isinstance(v, np.ndarray):
+                continue
+            taken = _memory(arguments) if taken is None else taken
+            if id(root(v)) not in taken:
+                continue
+        if v.flags.writeable or not (v.base is None or immutable(v)):
+            safe[place] = np.array(v)
+    return tuple(safe)
 
 
 # Accumulation -----------------------------------------------------------------------------------

@@ -171,6 +171,7 @@ class Lowered:
         self.found: dict[tuple[str, bool], Program] = {}
         self.has_math = True
         self._ways: dict[tuple[int, ...], Callable[..., Sequence[Values]]] = {}
+        self._large: Program | None = None  # the one that ran for large arrays
         # Arguments that are all scalars may be arrays of points.
         self._points = not any(x.shape for x in self.params)
 
@@ -268,7 +269,10 @@ class Lowered:
 
     def _in_rows(self, sizes: Mapping[str, int]) -> Callable[..., Sequence[Values]]:
         program = self.chosen(sizes)
-        return self.arrays if program is self.program(NUMPY) else program.silent
+        if program is self.program(NUMPY):
+            return self.arrays
+        self._large = program
+        return program.silent
 
     def chosen(self, sizes: Mapping[str, int]) -> Program:
         """The program of arrays that runs for axes of these lengths, if it is not one of floats."""
@@ -279,7 +283,9 @@ class Lowered:
             return plain
         steps = [x for x in plain.schedule.steps if not x.weak]
         largest = _largest(steps, sizes)
-        in_blocks = largest >= LARGE and bool(self.program(ROWS).kernels)
+        in_blocks = largest >= LARGE and any(
+            x.rows(sizes) * x.width(sizes) >= LARGE for x in self.program(ROWS).kernels
+        )
         widest = _largest([x for x in steps if not x.leaf], sizes) * DOUBLE.itemsize
         if LEAST <= widest <= MOST:
             parted = in_blocks and largest >= self.program(ROWS).least
@@ -292,17 +298,22 @@ class Lowered:
         """The program that was written first; that for large or tiny arrays, where it runs."""
         if "tiny" in self.__dict__ and self.tiny is not None:
             return self.tiny
-        kept = [self.found.get((flavour, False)) for flavour in (KEPT_ROWS, KEPT)]
-        flavour = NATIVE if self.emitter.options.native else ROWS
-        rows = self.found.get((flavour, False))
-        needed = [x for x in kept if x is not None and x.memory is not None]
-        needed += [rows] if rows is not None and rows.kernels else []
-        return needed[0] if needed else next(iter(self.found.values()))
+        return self._large or next(iter(self.found.values()))
 
     @cached_property
     def own(self) -> tuple[bool, ...]:
         """Which results of ``arrays`` are new (see ``sharing``), where ``is_one``."""
         return own(self.program(NUMPY).schedule, self.kept)
+
+    @cached_property
+    def shared(self) -> tuple[tuple[int, int], ...]:
+        """Which of what is kept may be others' memory: its place, and that of such an argument."""
+        schedule, count = self.program(NUMPY).schedule, len(self.outputs) - self.kept
+        if not schedule.params:
+            return ()
+        places = {v: i for i, v in enumerate(schedule.params)}
+        kept = zip(schedule.results[count:], self.own[count:], strict=True)
+        return tuple([(i, places.get(v, 0)) for i, (v, new) in enumerate(kept) if not new])
 
     def is_one(self, given: Sequence[Any]) -> bool:
         """Whether these values run the program that was looked at: rolled ones take doubles."""

@@ -193,6 +193,24 @@ class Programs:
         self, given: Sequence[Values], call: Call, copies: bool = True
     ) -> tuple[Sequence[Any], Residuals]:
         """Values and residuals; without ``copies`` these may share the arguments' memory."""
+        if call.keeping is None:
+            return self._first_forward(given, call, copies)
+        run, left, shared = call.keeping
+        found = run(*given, call.sizes)
+        count = len(self.outputs)
+        values, kept = found[:count], found[count:]
+        if shared and copies and not call.weak:
+            kept = snapshots(kept, given, shared)
+        if left:
+            values = self._handed_out(values, left, (*given, *kept))
+        if call.weak:
+            values = _numbers(values, self.value)
+        return values, Residuals(self, call, kept)
+
+    def _first_forward(
+        self, given: Sequence[Values], call: Call, copies: bool
+    ) -> tuple[Sequence[Any], Residuals]:
+        """``forward`` where nothing is known of calls like this one; what is learnt is kept."""
         kink = None
         if self.strict:
             self._refuse_kinks(self.value, given, call)
@@ -200,21 +218,15 @@ class Programs:
             # there.
             kink = self._hit(self.of(derivatives.backward, None), given, call)
         program, count = self.of(derivatives.forward), len(self.outputs)
-        settled = call.settled.get(program)
-        if settled is None:
-            found = self._ran(program, given, call)
-        else:
-            found = settled[0](*given, call.sizes)
+        found = self._ran(program, given, call)
         values, kept = found[:count], tuple(found[count:])
         if copies and not call.weak:
-            kept = snapshots(kept, given, program.own[count:])
+            kept = snapshots(kept, given, program.shared)
         # A value may be a residual, too: the caller, who may change it, gets one of his own.
-        if settled is None:
-            values = self._settled(program, values, call, (*given, *kept), call.kinds)
-        else:
-            left = settled[1]
-            values = self._handed_out(values, left, (*given, *kept)) if left else values
-            values = _numbers(values, program) if call.weak else values
+        values = self._settled(program, values, call, (*given, *kept), call.kinds)
+        settled = call.settled.get(program)
+        if settled is not None:
+            call.keeping = *settled, program.shared
         return values, Residuals(self, call, kept, kink)
 
     def backward(

@@ -55,6 +55,7 @@ def scan(
     (tensor(6., grad_fn=<FunctionBackward0>), None, tensor([5., 4., 3.]))
     """
     tree, start = _carry("scan", init)
+    _check_tensors("scan", "xs", xs, "are")
     along, columns = flat(xs)
     n = _steps(columns, length)
 
@@ -170,7 +171,8 @@ def _check_tensors(name: str, what: str, tree: object, verb: str = "returned") -
     for part in contents(tree):
         if part is not None and not isinstance(part, Tensor):
             raise TypeError(
-                f"func.{name}: {what} {verb} a structure with {part!r}, which is no Tensor"
+                f"func.{name}: {what} {verb} a structure with {part!r}, which is no Tensor; "
+                "as_tensor() makes one of numbers"
             )
 
 

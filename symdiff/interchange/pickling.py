@@ -26,7 +26,7 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import Op, intern_op, make, set_op_description
 from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import Looped, looped_op
-from symdiff.transforms.while_loops import Sized, Steps, sized_op, steps_op
+from symdiff.transforms.while_loops import Held, Sized, Steps, sized_op, steps_op
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,7 +69,11 @@ def described(op: Op) -> tuple[Any, ...]:
     if isinstance(op, Steps):
         return _counted, (*_apart(op.condition, op.body, *op.symbols), op.max_steps)
     if isinstance(op, Sized):
-        return _sized, (*_apart(op.inner, *op.symbols), str(op.own))
+        of = op.held
+        held = [] if of is None else [of.inner, *of.others, *of.others.values()]
+        held += [] if of is None or of.steps is None else [of.steps]
+        table = _apart(op.inner, *op.symbols, *held)
+        return _sized, (*table, str(op.own), len(op.symbols), 0 if of is None else len(of.others))
     if isinstance(op, Equations):
         nodes = _apart(*op.outputs, op.x, *op.params)
         return _equations, (op.__class__, op.name, *nodes, len(op.outputs), *op.further())
@@ -141,9 +145,15 @@ def _counted(nodes: list[Expr], places: Sequence[int], max_steps: int) -> Op:
     return steps_op(condition, body, carry, params, max_steps)
 
 
-def _sized(nodes: list[Expr], places: Sequence[int], own: str) -> Op:
-    inner, *symbols = [nodes[i] for i in places]
-    return sized_op(inner, symbols, Length(own))
+def _sized(nodes: list[Expr], places: Sequence[int], own: str, count: int, others: int) -> Op:
+    inner, *rest = [nodes[i] for i in places]
+    symbols, held = rest[:count], rest[count:]
+    if not held:
+        return sized_op(inner, symbols, Length(own))
+    of, pairs, counted = held[0], held[1 : 1 + 2 * others], held[1 + 2 * others :]
+    others_of = dict(zip(pairs[:others], pairs[others:], strict=True))
+    found = Held(of, counted[0] if counted else None, others_of)
+    return sized_op(inner, symbols, Length(own), lambda: found)
 
 
 def _equations(

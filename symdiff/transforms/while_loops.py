@@ -14,19 +14,27 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus import kinks
+from symdiff.calculus.derivative import detach
 from symdiff.calculus.flows import DEEP, NONE, Flow
 from symdiff.calculus.kinks import Kink, kinks_in
 from symdiff.calculus.rules import Statement, exchanged, pullback, pushforward, register
+from symdiff.errors import Unsupported
 from symdiff.functions.elementwise import where
+from symdiff.functions.indexing import take
+from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.reductions import cumsum
+from symdiff.functions.reductions import max as greatest
 from symdiff.functions.reductions import sum as summed
-from symdiff.functions.shaping import reshape, squeeze
+from symdiff.functions.shaping import arange, concat, reshape, squeeze
+from symdiff.functions.sorting import argmax
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, as_real, opaque, primitive
-from symdiff.graph.axis_lengths import names
+from symdiff.graph.axis_lengths import bound, names
 from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr
@@ -34,7 +42,7 @@ from symdiff.graph.leaves import full, is_zero, named_dummy, number_node
 from symdiff.graph.lengths import Length, product
 from symdiff.graph.node import intern_op, topological
 from symdiff.transforms import batching
-from symdiff.transforms.batching import led
+from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
     bound_symbol,
     known_lengths,
@@ -67,10 +75,31 @@ def repeated(
     op = steps_op(condition, body, carry, params, max_steps)
     count = opaque(op, init, *others)
     start, n = named_dummy("init", carry.shape), free_length(names(topological([body, carry])))
-    path = trajectory(body, carry, start, {}, {}, n)
-    last = squeeze(part(path, n, n + 1), 0)
+    last = _last(trajectory(body, carry, start, {}, {}, n), n)
     operands = {start: init, **{symbol: x for x, symbol in others.items()}}
-    return sized(last, n, operands, count), count
+    held = lambda: _held(body, carry, start, params, n)  # noqa: E731
+    return sized(last, n, operands, count, held), count
+
+
+def _last(path: Expr, n: Length) -> Expr:
+    return squeeze(part(path, n, n + 1), 0)
+
+
+def _held(body: Expr, carry: Expr, start: Expr, params: Sequence[Expr], n: Length) -> Held:
+    """The last carry of n steps, all but the first ``count`` of which leave it as it is.
+
+    The body is computed in all of them, of what it may be computed of: that is the first carry
+    where the loop has ended, and the operands of another loop where it has no step.
+    """
+    count, t = named_dummy("count", (), int), named_dummy("t", (), int)
+    others = {x: named_dummy("other", x.shape, x.dtype) for x in (start, *params)}
+    first, *safe = (where(count > 0, x, other) for x, other in others.items())
+    runs = t < count
+    at = {carry: where(runs, carry, detach(first)), **dict(zip(params, safe, strict=True))}
+    (stepped,) = replaced([body], at)
+    held = where(runs, stepped, carry)
+    path = trajectory(held, carry, start, {t: arange(0, n)}, {}, n)
+    return Held(_last(path, n), count, {other: x for x, other in others.items()})
 
 
 # The number of steps ------------------------------------------------------------------------------
@@ -154,20 +183,71 @@ def too_many(op: Steps) -> RuntimeError:
 _OWN = "steps"
 
 
+class Held(NamedTuple):
+    """A ``Sized``'s expression for lengths that are larger than its own, which is then ``steps``.
+
+    ``inner`` is over the symbols of that expression, over ``steps``, unless it has its own length
+    anyhow, and over others, the keys of ``others``: each has the value that its symbol there has
+    for a loop with steps, or any where no loop has one, and no derivative.
+    """
+
+    inner: Expr
+    steps: Expr | None
+    others: dict[Expr, Expr]
+
+    def of(self, inner: Expr) -> Held:
+        """The same of another expression, a derivative of this one."""
+        return self._replace(inner=inner)
+
+    @property
+    def free(self) -> list[Expr]:
+        """What ``inner`` is over that is no symbol of the expression itself."""
+        return [*self.others, *([] if self.steps is None else [self.steps])]
+
+    def replaced(self, values: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Held:
+        """The same over other symbols, where lengths are others."""
+        (inner,) = with_lengths("while_loop", [self.inner], values, sizes)
+        others = {values.get(x, x): values.get(of, of) for x, of in self.others.items()}
+        count = self.steps if self.steps is None else values.get(self.steps, self.steps)
+        return Held(inner, count, others)
+
+
 class Sized(ops.Opaque):
     """``inner``, in which the length ``own`` is what the first operand says.
 
     The others are the values of the bound symbols.  Where the first operand has axes, it is a value
     for each element of it, and of the others those that have these axes, too, in front, are one for
     each, while those that lack them are the same for all.
+
+    ``hold`` makes what batches are made of, if that is known; without it, each element of a batch
+    is made by itself.
     """
 
-    __slots__ = ("__dict__", "inner", "own", "pulled", "symbols")
+    __slots__ = ("__dict__", "hold", "inner", "own", "pulled", "symbols")
     name = "sized"
 
-    def __init__(self, inner: Expr, symbols: tuple[Expr, ...], own: Length) -> None:
-        self.inner, self.symbols, self.own = inner, symbols, own
+    def __init__(
+        self,
+        inner: Expr,
+        symbols: tuple[Expr, ...],
+        own: Length,
+        hold: Callable[[], Held | None] | None,
+    ) -> None:
+        self.inner, self.symbols, self.own, self.hold = inner, symbols, own, hold
         self.pulled: dict[tuple[int, ...], tuple[weakref.ref[Expr], _Shares]] = {}
+
+    @cached_property
+    def held(self) -> Held | None:
+        """What batches are made of: None where nobody knows."""
+        found = self.hold() if self.hold is not None else None
+        if found is None:
+            return None
+        there = {x for x in topological([found.inner]) if isinstance(x.op, ops.Symbol)}
+        others = {x: of for x, of in found.others.items() if x in there}
+        known = {*self.symbols, *others, found.steps}
+        if there <= known and {*others.values()} <= known:
+            return found._replace(others=others)
+        return None  # it needs what has gone from the expression itself
 
     @property
     def inside(self) -> tuple[Expr, ...]:
@@ -188,7 +268,16 @@ class Sized(ops.Opaque):
             return self
         inner, own = self.beside(tuple(known.values()))
         (inner,), symbols = of_lengths("while_loop", [inner], self.symbols, known)
-        return sized_op(inner, symbols, own)
+
+        def held() -> Held | None:
+            found = self.held
+            if found is None:
+                return None
+            fresh = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in found.free}
+            place = {**fresh, **dict(zip(self.symbols, symbols, strict=True))}
+            return found.replaced(place, {**known, str(self.own): own})
+
+        return sized_op(inner, symbols, own, held)
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         inside = needs_inside(self.inside)
@@ -202,6 +291,12 @@ class Sized(ops.Opaque):
         own = free_length([*taken, *names(topological(self.inside + self.symbols))])
         (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): own})
         return inner, own
+
+    def held_beside(self, own: Length) -> Held | None:
+        """``held``, where its own length has the name that it has in ``beside``."""
+        if self.held is None or own == self.own:
+            return self.held
+        return self.held.replaced({}, {str(self.own): own})
 
 
 class _Shares(NamedTuple):
@@ -223,7 +318,12 @@ def free_length(taken: Iterable[str]) -> Length:
     return Length(next(name for name in tried if name not in others))
 
 
-def sized_op(inner: Expr, symbols: Sequence[Expr], own: Length) -> Sized:
+def sized_op(
+    inner: Expr,
+    symbols: Sequence[Expr],
+    own: Length,
+    hold: Callable[[], Held | None] | None = None,
+) -> Sized:
     """The op of an expression over any symbols of its own, with a length of any name."""
     place = {x: bound_symbol("s", k, x) for k, x in enumerate(symbols)}
     name = free_length(x for x in names(topological([inner, *symbols])) if x != own)
@@ -231,16 +331,30 @@ def sized_op(inner: Expr, symbols: Sequence[Expr], own: Length) -> Sized:
     (inner,) = with_lengths("while_loop", [inner], place, sizes)
     own_symbols = tuple([place[x] for x in symbols])
     key = (Sized, inner, own_symbols, str(name))
-    return intern_op(key, lambda: Sized(inner, own_symbols, name))
+
+    def held() -> Held | None:
+        found = hold() if hold is not None else None
+        return None if found is None else found.replaced(place, sizes)
+
+    return intern_op(key, lambda: Sized(inner, own_symbols, name, held if hold else None))
 
 
-def sized(inner: Expr, own: Length, operands: Mapping[Expr, Expr], count: Expr) -> Expr:
-    """``inner`` of operands, by symbol, where the length ``own`` is the value of ``count``."""
+def sized(
+    inner: Expr,
+    own: Length,
+    operands: Mapping[Expr, Expr],
+    count: Expr,
+    hold: Callable[[], Held | None] | None = None,
+) -> Expr:
+    """``inner`` of operands, by symbol, where the length ``own`` is the value of ``count``.
+
+    ``hold`` is asked for the same over the same symbols, of lengths that are larger.
+    """
     if is_zero(inner):
         return full(count.shape + inner.shape, 0)
     there = set(topological([inner]))
     used = [x for x in operands if x in there]
-    return opaque(sized_op(inner, used, own), count, *[operands[x] for x in used])
+    return opaque(sized_op(inner, used, own, hold), count, *[operands[x] for x in used])
 
 
 class SizedRule(Statement):
@@ -268,7 +382,15 @@ class SizedRule(Statement):
         flow = pushforward(topological([inner]), [inner], seeds)[0]
         if flow is None:
             return []
-        found = sized(flow.expr, own, operands, count)
+
+        def held() -> Held | None:
+            of = op.held_beside(own)
+            if of is None:
+                return None
+            tangent = pushforward(topological([of.inner]), [of.inner], seeds)[0]
+            return of.of(full(axes + inner.shape, 0) if tangent is None else tangent.expr)
+
+        found = sized(flow.expr, own, operands, count, held)
         marked = flow.mark or any(t.mark for t in tangents.values())
         return [Flow(exchanged(found, count.ndim, lead), DEEP if marked else NONE)]
 
@@ -316,7 +438,17 @@ class SizedRule(Statement):
         shares = _Shares(places, [x.shape for x in exprs], DEEP if marked else NONE)
         operands = dict(zip(op.symbols, xs, strict=True))
         operands[seed] = exchanged(g.expr, lead, count.ndim)
-        path = sized(packed(exprs), own, operands, count)
+
+        def held() -> Held | None:
+            of = op.held_beside(own)
+            if of is None:
+                return None
+            wanted = [op.symbols[k] for k in places]
+            flows = pullback([of.inner], wanted, [Flow(seed, DEEP if g.mark else NONE)])
+            pairs = zip(flows, shares.shapes, strict=True)
+            return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))
+
+        path = sized(packed(exprs), own, operands, count, held)
         if len(op.pulled) > _SOME:
             op.pulled.clear()
         op.pulled[key] = weakref.ref(path), shares
@@ -335,11 +467,65 @@ def _batched_steps(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Ex
 
 def _batched_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """As many values more, each of a length of its own."""
-    op = node.op
+    op, axes = node.op, node.args[0].ndim
     assert isinstance(op, Sized)
+    if not axes:
+        with suppress(Unsupported):  # a function of the user's, which takes one after the other
+            found = _together(op, args, length)
+            if found is not None:
+                return found
     count = led(*args[0], length)
-    axes = node.args[0].ndim
     return opaque(op, count, *_led(node, op.symbols, args[1:], length, axes, 1))
+
+
+def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | None:
+    """One value of the greatest length of a batch; None where it is not known how."""
+    (count, many), (inner, own) = args[0], op.beside((length,))
+    of = op.held_beside(own)
+    wide: dict[Expr, Expr] = {}
+    operands: dict[Expr, Expr] = {}
+    for x, (value, has) in zip(op.symbols, args[1:], strict=True):
+        symbol = named_dummy(x.name, value.shape, x.dtype) if has else x
+        operands[symbol] = value
+        wide.update({x: symbol} if has else {})
+    if not many:
+
+        def held() -> Held | None:
+            if of is None:
+                return None
+            fresh = {
+                x: named_dummy(x.name, (length, *x.shape), x.dtype)
+                for x, source in of.others.items()
+                if source in wide and source is not x
+            }
+            symbols = {**wide, **fresh}
+            (inner,) = batched([of.inner], symbols, length)
+            others = {symbols.get(x, x): symbols.get(y, y) for x, y in of.others.items()}
+            return Held(inner, of.steps, others)
+
+        return sized(batched([inner], wide, length)[0], own, operands, count, held)
+    if of is None:
+        return None
+    none = full((1,), 0)
+    counts = concat([count, none])
+    longest = argmax(counts)
+    same: dict[Expr, Expr] = {}
+    others: dict[Expr, Expr] = {}
+    for x, source in of.others.items():
+        if x is not source and source not in wide:  # all loops have the same
+            same[x] = source
+            continue
+        others[x] = x
+        if source not in wide:
+            continue
+        value = operands.pop(wide.pop(x)) if x is source else operands[wide[source]]
+        rows = concat([value, full((1, *value.shape[1:]), 0)])
+        operands[x] = detach(take(rows, longest, axis=0))
+    if of.steps is not None:
+        wide[of.steps] = named_dummy("counts", (length,), int)
+        operands[wide[of.steps]] = count
+    (inner,) = batched(replaced([of.inner], same), wide, length)
+    return sized(inner, own, operands, greatest(counts), lambda: Held(inner, None, others))
 
 
 def _led(
@@ -366,18 +552,24 @@ def _led(
 
 
 def _kinks(node: Expr) -> list[Kink]:
-    """The kinks that derivatives inside meet: whether one is hit, and the operand at the first."""
+    """The kinks that derivatives inside meet: where a step hits one, and the operand there."""
     op = node.op
     assert isinstance(op, Sized)
     count, *xs = node.args
     operands = dict(zip(op.symbols, xs, strict=True))
     found = []
     for kink in kinks_in([op.inner]):
-        size = product(kink.hit.shape)
-        hit = reshape(as_numeric(kink.hit), size)
-        first = primitive("logical_and", hit > 0, cumsum(hit) == 1)
-        value = summed(where(first, reshape(kink.operand, size), 0))
-        hits = sized(summed(hit), op.own, operands, count)
+        shape = kink.hit.shape
+        own = [k for k, dim in enumerate(shape) if op.own in _names_in(dim)]
+        rest = [dim for k, dim in enumerate(shape) if k not in own]
+        size = product([shape[k] for k in own])
+        hit, operand = (
+            reshape(moveaxis(x, own, range(len(own))), (size, *rest))
+            for x in (as_numeric(kink.hit), kink.operand)
+        )
+        first = primitive("logical_and", hit > 0, cumsum(hit, axis=0) == 1)
+        value = summed(where(first, operand, 0), axis=0)
+        hits = sized(summed(hit, axis=0), op.own, operands, count)
         met = primitive("not_equal", hits, number_node(0))
         found.append(Kink(kink.name, sized(value, op.own, operands, count), met))
     return found

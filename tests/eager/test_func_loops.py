@@ -137,6 +137,20 @@ def test_while_loop_takes_as_many_steps_as_it_needs():
     many = torch.tensor([2.0, 50.0], dtype=F64)
     roots, _ = torch.func.vmap(root_of)(many)
     np.testing.assert_allclose(roots.numpy(), np.sqrt([2, 50]), rtol=1e-12)
+    # Batches of derivatives, and derivatives of batches, where some have ended before others.
+    # The loop from 1 has no step, and is its start.
+    many = torch.tensor([2.0, 1.0, 50.0, 1e6], dtype=F64, requires_grad=True)
+    first = lambda x: root_of(x)[0]  # noqa: E731
+    slopes = torch.func.vmap(torch.func.grad(first))(many)
+    (outside,) = torch.autograd.grad(torch.func.vmap(first)(many).sum(), many)
+    bends = torch.func.vmap(torch.func.grad(torch.func.grad(first)))(many)
+    pushed = torch.func.jacfwd(torch.func.vmap(first))(many)
+    x = many.detach().numpy()
+    np.testing.assert_allclose(slopes.detach().numpy()[x > 1], 0.5 * x[x > 1] ** -0.5, rtol=1e-9)
+    assert (slopes[1].item(), bends[1].item()) == (1, 0)
+    for found in (outside, torch.diagonal(pushed)):
+        np.testing.assert_allclose(found.detach().numpy(), slopes.detach().numpy(), rtol=1e-13)
+    np.testing.assert_allclose(bends.detach().numpy()[x > 1], -0.25 * x[x > 1] ** -1.5, rtol=1e-8)
     with pytest.raises(RuntimeError, match="still holds after max_steps=3 steps"):
         torch.func.while_loop(lambda c: c > 0, lambda c: c / 2, a, max_steps=3)
 
@@ -193,6 +207,11 @@ REFUSED = {
         lambda: torch.func.scan(lambda c, x: (c, None), S, V, length=4),
         ShapeError,
         r"length says 4 steps, xs, part 0, 3",
+    ),
+    "an array for xs": (
+        lambda: torch.func.scan(lambda c, x: (c, None), S, np.ones(3)),
+        TypeError,
+        r"xs are a structure with array.*which is no Tensor; as_tensor\(\) makes",
     ),
     "no length": (
         lambda: torch.func.scan(lambda c, x: (c, None), S),

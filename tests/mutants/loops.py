@@ -174,27 +174,90 @@ _while(
 )
 _while(
     "a-limit-is-reached-one-step-early",
-    "if count == self.most:",
-    "if count == self.most - 1:",
+    "if count == self.most:\n                raise self._error()\n            (carry,)",
+    "if count == self.most - 1:\n                raise self._error()\n            (carry,)",
     "test_a_limit_that_is_reached_raises",
+)
+_while(
+    "a-limit-of-many-loops-is-reached-one-step-early",
+    "if count == self.most:\n                raise self._error()\n            (found,)",
+    "if count == self.most - 1:\n                raise self._error()\n            (found,)",
+    "test_a_limit_holds_for_each_loop",
+)
+_while(
+    "loops-that-ended-are-taken-for-others",
+    "if has else x for x, has in zip(params, many[1:], strict=True)",
+    "if False else x for x, has in zip(params, many[1:], strict=True)",
+    "test_random_batches_are_their_loops_bit_by_bit",
+    "test_derivatives_of_each_order_and_mode",
+)
+_while(
+    "loops-that-have-ended-go-on",
+    "held = where(runs, stepped, carry)",
+    "held = stepped",
+    "test_random_batches_are_their_loops_bit_by_bit",
+    "test_derivatives_of_each_order_and_mode[forward-1-4]",
+)
+_while(
+    "loops-end-one-step-late",
+    "runs = t < count",
+    "runs = t <= count",
+    "test_random_batches_are_their_loops_bit_by_bit",
+)
+_while(
+    "bodies-are-computed-of-what-a-loop-ended-with",
+    "at = {carry: where(runs, carry, detach(first)),",
+    "at = {carry: carry,",
+    "test_loops_that_have_ended_compute_nothing_that_fails",
+    "test_loops_inside_of_loops",
+)
+_while(
+    "loops-without-steps-are-computed-of-what-they-have",
+    "first, *safe = (where(count > 0, x, other) for x, other in others.items())",
+    "first, *safe = others",
+    "test_loops_that_have_ended_compute_nothing_that_fails[counts1]",
+)
+_while(
+    "loops-without-steps-take-after-the-first-one",
+    "longest = argmax(counts)",
+    "longest = 0 * argmax(counts)",
+    "test_loops_that_have_ended_compute_nothing_that_fails[counts2]",
+)
+_while(
+    "batches-are-as-long-as-their-loops-together",
+    "greatest(counts), lambda",
+    "summed(counts), lambda",
+    "test_one_loop_serves_the_batch",
+)
+_while(
+    "derivatives-are-batched-one-by-one",
+    "return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))",
+    "return None",
+    "test_one_loop_serves_the_batch",
+)
+_while(
+    "pickles-forget-what-batches-are-made-of",
+    "held = [] if of is None else [of.inner, *of.others, *of.others.values()]",
+    "held = [] if of is not None else [of.inner, *of.others, *of.others.values()]",
+    "test_a_pickle_from_elsewhere_knows_its_batches",
 )
 _while(
     "the-length-of-the-last-loop-is-that-of-all",
     "self.own: int(count[place])})",
     "self.own: int(np.max(count))})",
-    "test_a_batch_has_a_number_of_steps_for_each",
+    "test_functions_of_the_users_take_one_loop_after_the_other",
 )
 _while(
     "batches-count-the-first-loop-alone",
     "counts[place] = self._count(",
     "counts[...] = self._count(",
-    "test_a_batch_has_a_number_of_steps_for_each",
+    "test_functions_of_the_users_take_one_loop_after_the_other",
 )
 _while(
     "cotangents-of-what-loops-share-are-those-of-the-first",
     "return Flow(contract([(found, word)], word[count.ndim :]), shares.mark)",
     "return Flow(squeeze(part(found, 0, 1), 0), shares.mark)",
-    "test_a_batch_that_only_a_part_varies_in",
+    "test_a_batch_has_a_mesh_for_each",
 )
 _while(
     "a-length-of-its-own-takes-the-name-of-another",
@@ -213,8 +276,7 @@ _while(
     "axes-of-a-batch-of-tangents-stay-in-front",
     "operands[symbol] = exchanged(t.expr, lead, rule._batch(k))",
     "operands[symbol] = t.expr",
-    "test_a_batch_has_a_number_of_steps_for_each",
-    "test_a_batch_that_only_a_part_varies_in",
+    "test_a_batch_has_a_mesh_for_each",
 )
 _while(
     "zeros-of-masks-inside-are-forgotten",
@@ -224,8 +286,8 @@ _while(
 )
 _while(
     "kinks-inside-are-not-those-of-the-first-place",
-    "hit > 0, cumsum(hit) == 1)",
-    "hit > 0, cumsum(hit) == 2)",
+    "hit > 0, cumsum(hit, axis=0) == 1)",
+    "hit > 0, cumsum(hit, axis=0) == 2)",
     "test_while_loop.py::test_kinks_raise_inside",
 )
 _scan(

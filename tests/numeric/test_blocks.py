@@ -238,6 +238,26 @@ def test_views_alone_and_single_sums_are_no_kernel():
     assert kernels(sd.sin(x))
 
 
+def test_wide_products_that_are_only_written_are_in_no_kernel():
+    """Blocks would write them twice; one that is read on is where it is read."""
+    Y = sd.symbol("Y", ("n", 16))
+    outer = sd.reshape(X, ("n", "d", 1)) * sd.reshape(sd.sin(Y), ("n", 1, 16))
+    steps = kernels(outer)
+    assert all(len(shape) < 3 for step in steps for shape in step.detail.shapes)
+    (step,) = kernels(sd.sum(sd.exp(outer)))
+    assert any(len(shape) == 3 for shape in step.detail.shapes)
+
+
+@pytest.mark.numpy_only("its text")
+def test_a_wide_result_of_small_arrays_makes_no_blocks_of_these(monkeypatch):
+    monkeypatch.setattr(programs, "LARGE", 1000)
+    u, v = sd.symbol("u", 50), sd.symbol("v", 50)
+    F = nm.lower(sd.reshape(sd.tanh(u) * v, (50, 1)) * sd.exp(v), [u, v])
+    found = F(U := np.linspace(0, 1, 50), U + 1)
+    np.testing.assert_allclose(found, np.outer(np.tanh(U) * (U + 1), np.exp(U + 1)))
+    assert "rows_1(" not in F.source
+
+
 def test_matrix_products_are_left_to_blas():
     v = sd.symbol("v", "d")
     (step,) = kernels(sd.sum(sd.exp(X @ v)))

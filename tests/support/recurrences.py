@@ -210,12 +210,18 @@ def double_pendulum(scan: Any, angles: Expr, speeds: Expr, g: Expr) -> Expr:
         second = 2 * sd.sin(d) * (2 * u**2 + 2 * g * sd.cos(a) + v**2 * sd.cos(d))
         return sd.stack([u, v]), sd.stack([first, second]) / bottom
 
-    def f(carry: Any, _: Any) -> Any:
-        x, v = carry
-        dx, dv = rate(carry)
-        return (x + dx / 20, v + dv / 20), None
+    def moved(carry: Any, rates: Any, h: float) -> Any:
+        return tuple(x + h * dx for x, dx in zip(carry, rates, strict=True))
 
-    x, v = scan(f, (angles, speeds), None, 4)[0]
+    def f(carry: Any, _: Any) -> Any:
+        k1 = rate(carry)
+        k2 = rate(moved(carry, k1, 1 / 32))
+        k3 = rate(moved(carry, k2, 1 / 32))
+        k4 = rate(moved(carry, k3, 1 / 16))
+        mean = [(p + 2 * q + 2 * r + s) / 6 for p, q, r, s in zip(k1, k2, k3, k4, strict=True)]
+        return moved(carry, mean, 1 / 16), None
+
+    x, v = scan(f, (angles, speeds), None, 2)[0]
     return sd.sum(x**2) + sd.sum(v**2)
 
 

@@ -158,6 +158,21 @@ def test_a_batch_has_a_mesh_for_each():
     both = sd.batch(ys, {p: ps, y0: starts})
     found = nm.interpret(both, {ps: points, starts: np.tile(START, (3, 1))})
     np.testing.assert_allclose(found, batch[0], rtol=1e-14)
+    # What all solutions share, and what each has, by the batch.
+    many = sd.batch(ys, {p: ps})
+    of_all = nm.interpret(sd.grad(sd.sum(many**2), [y0, ps]), {y0: START, ps: points})
+    shared = sd.grad(sd.sum(ys**2), y0)
+    rows = [nm.interpret(shared, {**at, p: row}) for row in points]
+    np.testing.assert_allclose(of_all[0], sum(rows), rtol=1e-12)
+    np.testing.assert_allclose(of_all[1], [gradients for _, gradients in alone], rtol=1e-12)
+    for mode in ("forward", "reverse"):
+        jacobian = nm.interpret(sd.jacobian(many, ps, mode=mode), {y0: START, ps: points})
+        for i, row in enumerate(points):
+            wanted = nm.interpret(sd.jacobian(ys, p), {**at, p: row})
+            np.testing.assert_allclose(jacobian[i, ..., i, :], wanted, rtol=1e-11, atol=1e-13)
+        jacobian = nm.interpret(sd.jacobian(many, y0, mode=mode), {y0: START, ps: points})
+        wanted = [nm.interpret(sd.jacobian(ys, y0), {**at, p: row}) for row in points]
+        np.testing.assert_allclose(jacobian, wanted, rtol=1e-11, atol=1e-13)
 
 
 def test_a_model_is_fitted_to_data():

@@ -41,6 +41,7 @@ HEAVY = frozenset({"pointwise", "power", "monomial", "softmax"})
 _NOMINAL = 1024  # the length that a symbolic axis counts for
 _LEAST = 64  # rows that are worth a loop
 CROSSING = 2  # what it costs to write an element in one kernel and to read it in another
+_WIDE = 8  # times its operands, a product has elements that are worth no block
 _WORK = 10  # sums and products that a function of elements costs
 _TRIED = 4  # axes that are tried, those along which most is computed
 _KERNELS = 4  # passes over one schedule: each finds the kernels of one axis
@@ -436,19 +437,28 @@ class _Parting:
         return self.schedule._replace(steps=tuple(steps), length=self.count)
 
     def _worth(self, steps: list[Step]) -> list[Step]:
-        """The steps that gain by being in a kernel: all but views that are read outside alone.
+        """The steps that gain by being in a kernel.
 
-        No step where there is nothing but views, or a single sum or product.
+        Not so views and products of small arrays, such as ``x[:, None] * y``, that are read outside
+        alone: no block saves their memory.  No step where there is nothing but views, or a single
+        sum or product.
         """
         while True:
             read = self._readers(steps)
-            kept = [x for x in steps if not _is_view(x) or read[x.results[0]]]
+            kept = [x for x in steps if read[x.results[0]] or not (_is_view(x) or self._is_wide(x))]
             if len(kept) == len(steps):
                 break
             steps = kept
         forms = [x.form for x in steps if not _is_view(x)]
         alone = ["pointwise"], ["monomial"], ["softmax"]
         return steps if len(forms) > 1 or forms in alone else []
+
+    def _is_wide(self, step: Step) -> bool:
+        """Whether a step only writes, products of arrays that are all much smaller."""
+        size = self.axes.size(step.results[0])
+        return step.form in ("sum", "product") and all(
+            _WIDE * self.axes.size(v) <= size for v in step.operands
+        )
 
     def _readers(self, steps: Sequence[Step]) -> dict[int, int]:
         """How many of the steps read each of their values, block by block."""
