@@ -74,6 +74,30 @@ _native(
     f"{AS_NUMPY}[2-float64]",
 )
 _native(
+    "c-exponentials-are-less-the-smallest",
+    '"larger": "y > x ? y : x"',
+    '"larger": "y < x ? y : x"',
+    "test_extreme_numbers_keep_their_meaning",
+)
+_native(
+    "c-squares-are-turned-beyond-the-last-column",
+    "for (; k + 8 <= count; k += 8)",
+    "for (; k + 7 <= count; k += 8)",
+    "test_blocks_of_any_width_are_turned_around[float64]",
+)
+_native(
+    "c-parts-begin-at-the-first-row",
+    "= (const char *)in[{k}] + before*t{v}[0];",
+    "= (const char *)in[{k}];",
+    "test_bits_depend_on_the_element_alone[elementwise]",
+)
+_native(
+    "c-sums-of-parts-are-those-of-the-first",
+    "= (real *)out[{k}] + part*{self._count(x.shape)};",
+    "= (real *)out[{k}];",
+    "test_bits_depend_on_the_element_alone[elementwise]",
+)
+_native(
     "c-minimum-forgets-nan",
     '"minimum": "x < y || x != x ? x : y"',
     '"minimum": "x < y ? x : y"',
