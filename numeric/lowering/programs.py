@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from numeric.lowering.native.scalars import NativeScalarsPrinter, has_all
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
-from numeric.lowering.passes.unrolling import unrolled
+from numeric.lowering.passes.unrolling import scalars, unrolled
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.kept import KeptPrinter, KeptRowsPrinter
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from numeric.types import Values
     from symdiff.graph.expr import Expr
 
+    OfElements: TypeAlias = Callable[[Sequence[Any]], Callable[..., tuple[Any, ...]]]
+
 
 # What ``math`` raises where IEEE arithmetic has an answer.
 NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
@@ -63,6 +65,7 @@ HANDED = 8 * LARGE
 where values that are kept stay in the cache."""
 
 
+ELEMENTS = 256  # of all that a solution contains, up to which it may be Python floats
 NATIVE_LEAST = 256  # points that are worth a kernel
 _WAYS = 64  # lengths of axes for which a program is remembered
 
@@ -400,6 +403,37 @@ def of_arrays(
     """
     program = Lowered(emitter, name, tuple(symbols), tuple(outputs), [real] * len(outputs), "")
     return program.program(NUMPY, roll=False).function
+
+
+def of_elements(
+    emitter: Emitter, name: str, symbols: Sequence[Expr], outputs: Sequence[Expr], moving: int = 1
+) -> OfElements | None:
+    """The same of Python floats, element by element, where that takes less time; else None.
+
+    It is a function of the elements of all symbols but the first, ``moving``, which gives one of
+    theirs, each an argument of its own.  Its results are the elements of all outputs, one behind
+    the other, and it raises what ``math`` raises (NOT_IN_MATH).
+    """
+    steps = scalars(schedule(outputs, symbols), ELEMENTS)
+    if steps is None:
+        return None
+    try:
+        printer = MathPrinter(emitter, steps)
+    except Unsupported:  # a function of the user's that has no body for floats
+        return None
+    names = parameters(len(steps.params))[:-1]
+    count = sum(math.prod(lengths(x.shape, {})) for x in symbols[:moving])
+    given = [f"    {', '.join(names[count:])}, = params"] if names[count:] else []
+    source = [
+        f"def {name}(params):",
+        *given,
+        f"    def {name}({', '.join(names[:count])}):",
+        *[f"        {line}" for line in printer.lines],
+        f"        return ({', '.join(in_rows(printer.results, printer.joined))},)",
+        f"    return {name}",
+        "",
+    ]
+    return emitter.compiled(name, "\n".join(source))
 
 
 def precision(arrays: Iterable[Any]) -> np.dtype:

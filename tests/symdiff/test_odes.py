@@ -11,7 +11,10 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import odes
+from numeric.lowering.kernels import newton
 from symdiff.errors import ConvergenceError, ShapeError, Unsupported
+from symdiff.transforms.tableaus import TABLEAUS
 
 integrate = pytest.importorskip("scipy.integrate")
 linalg = pytest.importorskip("scipy.linalg")
@@ -262,6 +265,33 @@ def test_robertsons_problem_by_radau():
         h[j] = 1e-3 * RATES[j]
         slope = (exact(RATES + h) - exact(RATES - h)) / (2 * h[j])
         np.testing.assert_allclose(found[1][:, j], slope, rtol=1e-3)
+
+
+def test_stages_are_looked_for_where_scipy_left_them(monkeypatch):
+    """Few steps are left to go from there, and none of them is shortened."""
+    h, stages = np.array([0.5, 0.25]), np.arange(12.0).reshape(2, 3, 2)
+    a = np.array(TABLEAUS["Radau"].a, float)
+    moves = [length * a @ k for length, k in zip(h, stages, strict=True)]
+    np.testing.assert_allclose(odes._stages("Radau", h, moves), stages, atol=1e-13)
+
+    ways = []
+    direct = newton.direct
+    monkeypatch.setattr(
+        newton, "direct", lambda *xs, **k: ways.append(direct(*xs, **k)) or ways[-1]
+    )
+    ys = sd.odeint(prey, y0, t, method="Radau", rtol=1e-7, atol=1e-7)
+    found = nm.interpret(ys, {y0: START, p: PREY, t: np.array([0.0, 4.0])})
+    assert all(way.done for way in ways)
+    assert len(ways) > 20
+    assert np.median([way.steps for way in ways]) <= 3
+    wide = sd.symbol("wide", (40, 2))  # of which stages are not kept
+    many = sd.odeint(
+        lambda y, t: sd.stack([*prey(y.T, t)], axis=1), wide, t, method="Radau", rtol=1e-7,
+        atol=1e-7,
+    )  # fmt: skip
+    start = np.tile(START, (40, 1))
+    both = nm.interpret(many, {wide: start, p: PREY, t: np.array([0.0, 4.0])})
+    np.testing.assert_allclose(both[-1], np.tile(found[-1], (40, 1)), rtol=1e-5)
 
 
 def test_pickles_and_equal_problems():

@@ -14,6 +14,7 @@ from mpmath import mp
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import programs, roots, structure
 from symdiff.errors import ConvergenceError, NotDifferentiable, ShapeError, Unsupported
 from symdiff.exact.evaluation import evaluate_exact
 from symdiff.transforms.roots import Root
@@ -592,6 +593,9 @@ def test_steps_are_shortened():
     """Newton's own steps go ever further from the root of arctan."""
     x = sd.root(lambda x: sd.arctan(x - t), 30.0)
     assert nm.interpret(x, {t: 0.5}) == pytest.approx(0.5, rel=1e-15)
+    ts = sd.symbol("ts", 2)
+    both = nm.interpret(sd.batch(x, {t: ts}), {ts: [0.5, 29.0]})
+    np.testing.assert_allclose(both, [0.5, 29.0], rtol=1e-15)
 
 
 def test_equations_that_are_not_numbers_say_so():
@@ -629,6 +633,116 @@ def test_a_root_at_0_is_found_to_rounding():
     # What goes on to fall is not at rest, however little is left.
     with pytest.raises(ConvergenceError, match="in 60 steps"):
         nm.interpret(sd.root(lambda x: sd.exp(x) - t, 0.0, max_steps=60), {t: 1e-40})
+    ts = sd.symbol("ts", 2)
+    both = sd.batch(sd.root(lambda x: sd.exp(x) - t, 0.0, max_steps=60), {t: ts})
+    with pytest.raises(ConvergenceError, match="in 60 steps"):
+        nm.interpret(both, {ts: [1.0, 1e-40]})
+
+
+HILBERT = 1 / (np.arange(5)[:, None] + np.arange(5) + 1)
+# A system of which t is a param, where it is asked for, and how far apart two ways may end.
+ALONE = {
+    **{
+        name: (lambda t, f=f, start=start: sd.root(lambda x: f(Functions, x, t), start), at, 1e-15)
+        for name, (f, start, at) in SCALAR.items()
+    },
+    "steps that have to be shorter": (
+        lambda t: sd.root(lambda x: sd.arctan(x - t), 30.0), 0.5, 1e-15,
+    ),
+    "a layer": (
+        lambda t: sd.fixed_point(lambda z: layer(z, t * WEIGHTS, BIAS), np.zeros(3)), 0.5, 1e-14,
+    ),
+    "a matrix": (
+        lambda t: sd.root(lambda x: x @ x @ x + t * x - WEIGHTS, WEIGHTS), 9.0, 1e-14,
+    ),
+    "what rounding leaves much of": (
+        lambda t: sd.root(lambda x: HILBERT @ (x + sd.tanh(x)) - t, np.zeros(5)), 1e-3, 1e-9,
+    ),
+    "singular at the root": (lambda t: sd.root(lambda x: (x - t) ** 3 * x, 2.0), 1.0, 1e-4),
+    "a minimum": (
+        lambda t: sd.minimize(lambda x: sd.sum(sd.cosh(x - BIAS)) + t * x @ x, np.zeros(3)),
+        0.25, 1e-14,
+    ),
+    "a minimum behind a hill": (
+        lambda t: sd.minimize(lambda x: (x * x - t) ** 2 + x / 8, 0.1), 1.0, 1e-14,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_one_system_is_solved_as_those_of_a_batch_are(name):
+    """Alone it has ways of its own: whole steps, slopes that are kept, Python floats."""
+    make, at, apart = ALONE[name]
+    x = make(t)
+    alone = nm.interpret(x, {t: at})
+    ts = sd.symbol("ts", 1)
+    (batched,) = nm.interpret(sd.batch(x, {t: ts}), {ts: np.array([at])})
+    np.testing.assert_allclose(alone, batched, rtol=apart)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_floats_and_arrays_lead_to_the_same_root(name, monkeypatch):
+    make, at, apart = ALONE[name]
+    alone = nm.interpret(make(t), {t: at})
+    monkeypatch.setattr(programs, "ELEMENTS", 0)
+    monkeypatch.setattr(structure, "_MADE", {})
+    np.testing.assert_allclose(nm.interpret(make(t), {t: at}), alone, rtol=apart)
+
+
+def test_what_floats_raise_on_is_computed_by_arrays():
+    """A step of log leads below 0, where math raises, and is halved."""
+    x = sd.root(lambda x: sd.log(x) - t, 30.0)
+    assert nm.interpret(x, {t: -1.0}) == pytest.approx(np.exp(-1), rel=1e-15)
+    y = sd.root(lambda y: sd.stack([sd.log(y[0]) - t, y[1] - y[0]]), [30.0, 1.0])
+    np.testing.assert_allclose(nm.interpret(y, {t: -1.0}), np.exp([-1.0, -1.0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("steep", [
+    lambda x: sd.where(x > 1, 1e13 * (x - 1 + 2e-9), 0),
+    lambda x: 1e9 * sd.maximum(x - 1 + 2e-9, 0),
+    lambda x: 10 * sd.softplus(1e8 * (x - 1)),
+])  # fmt: skip
+@pytest.mark.parametrize("start", [1 + 1e-9, 1 + 1e-5])
+def test_a_slope_of_elsewhere_does_not_tell_that_a_root_is_there(steep, start):
+    """Almost all falls away at once; the root is where the slope of that side leads."""
+    x = sd.root(lambda x: steep(x) + 1e-3 * (x - t), start)
+    assert nm.interpret(x, {t: 0.5}) == pytest.approx(0.5, rel=1e-15)
+
+
+def test_what_is_smooth():
+    """Neither kinks nor jumps are: their slopes tell nothing of the other side."""
+    for f, smooth in (
+        (lambda x: sd.tanh(W @ x) + x**3 / (1 + x @ x), True),
+        (lambda x: sd.sum(sd.erf(x)) * x, True),
+        (lambda x: sd.abs(x) + x, False),
+        (lambda x: sd.hypot(x, 2 * x), False),
+        (lambda x: x + sd.floor(x), False),
+        (lambda x: sd.where(x > 0, x, 2 * x), False),
+        (lambda x: sd.maximum(x, 2 * x), False),
+        (lambda x: x + sd.max(x), False),
+        (lambda x: sd.gammasgn(x) * x, False),
+        (lambda x: sd.sort(x), False),
+    ):
+        assert roots.RootOf(sd.root(f, u).op).is_smooth == smooth
+
+
+@pytest.mark.parametrize("start", [0, 0.0, 1e-3])
+def test_what_is_0_is_found_from_there(start):
+    ts = sd.symbol("ts", 2)
+    for solve, f in (
+        (sd.root, lambda x: sd.tanh(t * x)),
+        (sd.root, lambda x: t * sd.expm1(x)),
+        (sd.fixed_point, lambda x: sd.sin(x) / (1 + t)),
+        (sd.minimize, lambda x: sd.sum(t * x**2 + x**4)),
+    ):
+        for shape in ((), (3,)):
+            x = solve(f, np.full(shape, start) if shape else start)
+            zero = np.zeros(shape)
+            np.testing.assert_allclose(nm.lower(x, [t])(1.5), zero, atol=1e-30)
+            batch = nm.interpret(sd.batch(x, {t: ts}), {ts: [1.5, 2.0]})
+            np.testing.assert_allclose(batch, [zero, zero], atol=1e-30)
+            many = np.array(sd.evalf(x, 20, {t: 1.5})).ravel().tolist()
+            assert all(abs(value) < mp.mpf(10) ** -30 for value in many)
 
 
 def test_what_a_solver_returns_is_polished_and_verified():
