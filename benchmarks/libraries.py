@@ -132,8 +132,11 @@ def naive(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     yield from (None, None, lambda: f(*args))
 
 
-def jax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """``jax.jit`` of the whole task, in the dtype of the data; results are waited for."""
+def jax(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
+    """``jax.jit`` of the whole task, in the dtype of the data; results are waited for.
+
+    ``others`` are functions that it has from elsewhere.
+    """
     import jax
     import jax.numpy as jnp
     from jax.scipy.special import logsumexp
@@ -147,6 +150,7 @@ def jax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         sigmoid=jax.nn.sigmoid,
         scan=jax.lax.scan,
         constant=jnp.asarray,
+        **others,
     )
     formula, places = _formula(w, "jax"), w.places(given)
 
@@ -178,7 +182,39 @@ def jax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     yield from (None, None, lambda: jax.block_until_ready(compiled(*args)))
 
 
-def torch(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def diffrax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """Differential equations in JAX, by the method that ours has by default."""
+    import diffrax
+    import jax as library
+
+    library.config.update("jax_enable_x64", True)
+
+    def odeint(rate: Callable[..., Any], y: Any, t: Any, rtol: float, atol: float) -> Any:
+        return diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, _: rate(y, t)),
+            diffrax.Dopri5(),
+            t0=t[0],
+            t1=t[-1],
+            dt0=None,
+            y0=y,
+            saveat=diffrax.SaveAt(ts=t),
+            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
+        ).ys
+
+    yield from jax(w, given, word, odeint=odeint)
+
+
+def torchdiffeq(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+    """Differential equations in PyTorch, by the method that ours has by default."""
+    from torchdiffeq import odeint as solved
+
+    def odeint(rate: Callable[..., Any], y: Any, t: Any, rtol: float, atol: float) -> Any:
+        return solved(lambda t, y: rate(y, t), y, t, rtol=rtol, atol=atol, method="dopri5")
+
+    yield from torch(w, given, word, odeint=odeint)
+
+
+def torch(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
     """PyTorch eager; Hessians and Jacobians by ``torch.func``."""
     import torch
 
@@ -199,6 +235,7 @@ def torch(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         sigmoid=torch.sigmoid,
         scan=_looped,
         constant=torch.as_tensor,
+        **others,
     )
     formula, places = _formula(w, "torch"), w.places(given)
 
@@ -369,9 +406,18 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         many = casadi.repmat(captured, 1, x.size2())
         return step.mapaccum("loop", x.size2())(carry, x, many)[:, -1]
 
+    def rootfinder(f: Callable[..., Any], start: Any, *captured: Any) -> Any:
+        """The x near ``start`` where f(x, *captured) is 0, by Newton's method."""
+        x, *others = (casadi.SX.sym("v", *y.shape) for y in (start, *captured))
+        flat = casadi.vertcat(*map(casadi.vec, others))
+        g = casadi.Function("g", [x, flat], [f(x, *others)])
+        solver = casadi.rootfinder("solver", "newton", g, {"abstol": 1e-13})
+        return solver(start, casadi.vertcat(*map(casadi.vec, captured)))
+
     names = SimpleNamespace(
         **{name: getattr(casadi, name) for name in _ELEMENTWISE},
         sum=casadi.sum1,
+        rootfinder=rootfinder,
         stack=lambda parts: casadi.vertcat(*parts),
         logsumexp=lambda x, axis: casadi.logsumexp(x),
         accumulated=accumulated,
@@ -391,6 +437,7 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         raise Unable
     yield parts
     if one:
+        parts = [casadi.reshape(p, x.shape) for p, x in zip(parts, xs, strict=True)]
         function = casadi.Function("f", [everything], [f, *parts])
         vector = np.concatenate([np.ravel(value, "F") for value in args])
         yield lambda: function(vector)
@@ -447,7 +494,9 @@ LIBRARIES = {
         hand,
         naive,
         torch,
+        torchdiffeq,
         jax,
+        diffrax,
         casadi,
         autograd,
         lambdify,

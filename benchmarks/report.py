@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from benchmarks.rounds import Effort, Outcome
 
-PACKAGES = (*("numpy", "sympy", "torch", "jax", "casadi", "autograd", "symengine", "heyoka"),)
+PACKAGES = (
+    *("numpy", "sympy", "torch", "torchdiffeq", "jax", "diffrax", "casadi", "autograd"),
+    *("symengine", "heyoka"),
+)
 _UNITS = (("s ", 1.0), ("ms", 1e-3), ("µs", 1e-6))
 _REACHED = {None: "not measured", True: "reached", False: "NOT REACHED"}
 
@@ -94,13 +97,18 @@ def judged(verdicts: Iterable[Verdict]) -> Iterator[str]:
         target = verdict.target
         if target.what == OPERATIONS:
             subject, text = "operations, value + gradient / value", f"{verdict.found:.2f}"
+        elif target.than:
+            text = "-" if verdict.found is None else f"{verdict.found:.3g}"
+            subject = f"ours, {target.than}"
         elif target.peer == OURS == target.own:
             subject, text = target.what, seconds(verdict.found)
         else:
             what = "" if target.what == "call" else f", {target.what}"
             subject = target.peer + what if target.own == OURS else f"{target.own} / {target.peer}"
             text = "-" if verdict.found is None else f"{verdict.found:.3g}"
-        in_seconds = target.peer == OURS == target.own and target.what != OPERATIONS
+        in_seconds = (
+            target.peer == OURS == target.own and target.what != OPERATIONS and not target.than
+        )
         bounds = ", ".join(
             f"{word} {seconds(bound) if in_seconds else format(bound, '.3g')} "
             f"{_REACHED[verdict.reached(bound)]}"
@@ -158,6 +166,8 @@ _COLUMNS = {
     "torch": "PyTorch",
     "jax": "`jax.jit`",
     "casadi": "CasADi",
+    "diffrax": "diffrax",
+    "torchdiffeq": "torchdiffeq",
     "lambdify": "`lambdify`",
     "heyoka": "heyoka",
 }

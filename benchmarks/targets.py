@@ -20,7 +20,7 @@ OPERATIONS = "operations"
 class Target:
     """Of cases whose names start so: ``what``, as a part of the peer's, or in seconds.
 
-    ``own`` is the backend of which that is asked.
+    ``own`` is the backend of which that is asked.  With ``than``, the peer is ours at that case.
     """
 
     case: str
@@ -29,6 +29,7 @@ class Target:
     aim: float | None = None
     what: str = "call"
     own: str = OURS
+    than: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ TARGETS = [
     ),
     Target("14 root", "hand", 1.5),
     Target("14 Lotka-Volterra by odeint", "hand", 1.3),
+    Target("14 odeint's last state", OURS, 5.0, than="14 Lotka-Volterra by odeint n=20"),
     *(_native(case, OURS, 1.1) for case in ("1 Rosenbrock", "1 exp(-xy)")),
     _native("2 chained Rosenbrock n=1000", "jax", 0.5),
     _native("2 chained Rosenbrock n=1000", "hand", aim=0.3),
@@ -134,6 +136,12 @@ def applies(target: Target, case: str) -> bool:
     return case == target.case or case.startswith(target.case.rstrip() + " ")
 
 
+def _beside(outcome: Outcome, other: Outcome | None, target: Target) -> float | None:
+    """Our time as a part of ours at another case, which was measured at another time."""
+    both = [x and x.timings[OURS].median(target.what) for x in (outcome, other)]
+    return both[0] / both[1] if both[0] and both[1] else None
+
+
 def verdicts(outcomes: Iterable[Outcome]) -> Iterator[Verdict]:
     """Every target at every case that was measured; the growth of operations last."""
     measured: Mapping[str, Outcome] = {outcome.case.name: outcome for outcome in outcomes}
@@ -141,7 +149,9 @@ def verdicts(outcomes: Iterable[Outcome]) -> Iterator[Verdict]:
         for name, outcome in measured.items():
             if not applies(target, name):
                 continue
-            if target.peer == OURS == target.own:
+            if target.than:
+                found = _beside(outcome, measured.get(target.than), target)
+            elif target.peer == OURS == target.own:
                 found = outcome.timings[OURS].median(target.what)
             else:
                 found = outcome.ratio(target.peer, target.what, target.own)

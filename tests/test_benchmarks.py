@@ -141,6 +141,7 @@ def test_names_are_unique_and_every_target_has_its_case_and_peer():
     for target in TARGETS:
         cases = [case for case in CASES if applies(target, case.name)]
         assert cases, target
+        assert not target.than or target.than in {case.name for case in CASES}
         assert all(target.peer in case.workload.contestants() for case in cases), target
 
 
@@ -164,6 +165,23 @@ def test_ratios_are_medians_of_rounds_and_are_judged():
     assert "must 1.1 reached" in text
     assert "must 1 not measured" in text
     assert "4.01  must 4 NOT REACHED" in text
+
+
+def test_a_target_may_be_ours_at_another_case():
+    target = next(target for target in TARGETS if target.than)
+    cases = {case.name: case for case in CASES}
+    names = next(name for name in cases if applies(target, name)), target.than
+    seconds = ([6.0], [2.0])
+    outcomes = [
+        Outcome(cases[name], {OURS: Timing(call=calls)})
+        for name, calls in zip(names, seconds, strict=True)
+    ]
+    for measured, found in ((outcomes, 3.0), (outcomes[:1], None)):
+        (verdict,) = [v for v in verdicts(measured) if v.target == target]
+        assert verdict.found == found
+    text = "\n".join(report.judged(verdicts(outcomes)))
+    assert f"ours, {target.than}" in text
+    assert "3  must 5 reached" in text
 
 
 def test_the_table_has_ratios_of_both_back_ends():

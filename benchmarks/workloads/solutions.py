@@ -12,6 +12,8 @@ import numpy as np
 
 from benchmarks.declarations import Task, Workload
 
+ODES = ("diffrax", "torchdiffeq")
+
 
 def root(np: Any, A: Any, B: Any, b: Any) -> Any:
     """The squared length of the solution of a system that is a little nonlinear."""
@@ -36,6 +38,12 @@ def root_by_hand(A: np.ndarray, B: np.ndarray, b: np.ndarray) -> tuple[Any, list
     return x @ x, [-np.outer(w, x), -np.outer((1 - th * th) * w, x), w]
 
 
+def root_of_casadi(np: Any, A: Any, B: Any, b: Any) -> Any:
+    """One function of the unknown and what it depends on."""
+    f = lambda x, A, B, b: A @ x + np.tanh(B @ x) - b  # noqa: E731
+    return np.sum(np.rootfinder(f, 0 * b, A, B, b) ** 2)
+
+
 def lotka_volterra(np: Any, p: Any, y: Any, t: Any) -> Any:
     """Predators and prey at times."""
 
@@ -56,6 +64,39 @@ def lotka_volterra_by_hand(p: np.ndarray, y: np.ndarray, t: np.ndarray) -> list[
     return [run.y.T]
 
 
+def last_length(np: Any, p: Any, y: Any, t: Any) -> Any:
+    """The squared length of the last state."""
+    return np.sum(lotka_volterra(np, p, y, t)[-1] ** 2)
+
+
+def last_length_by_hand(p: np.ndarray, y: np.ndarray, t: np.ndarray) -> tuple[Any, list[Any]]:
+    """SciPy's solve_ivp of the state and its derivatives by p and y."""
+    from scipy.integrate import solve_ivp
+
+    a, b, c, d = p.tolist()
+
+    def rate(t: float, z: np.ndarray) -> np.ndarray:
+        (u, v), slopes = z[:2], z[2:].reshape(2, 6)
+        found = np.array([[a - b * v, -b * u], [c * v, c * u - d]]) @ slopes
+        found[0, :2] += u, -u * v
+        found[1, 2:4] += u * v, -v
+        return np.concatenate([[a * u - b * u * v, c * u * v - d * v], found.ravel()])
+
+    start = np.concatenate([y, np.eye(2, 6, k=4).ravel()])
+    run = solve_ivp(rate, (t[0], t[-1]), start, t_eval=t[-1:], rtol=1e-10, atol=1e-10)
+    last, slopes = run.y[:2, -1], run.y[2:, -1].reshape(2, 6)
+    gradient = 2 * last @ slopes
+    return last @ last, [gradient[:4], gradient[4:]]
+
+
+def _times(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    return {
+        "p": np.array([1.5, 1.0, 1.0, 3.0]),
+        "y": np.array([1.0, 1.0]),
+        "t": np.linspace(0, 10, n),
+    }
+
+
 def _system(rng: np.random.Generator, n: int) -> dict[str, Any]:
     return {
         "A": rng.normal(size=(n, n)) + 3 * n * np.eye(n),
@@ -74,6 +115,8 @@ WORKLOADS = [
         data=_system,
         sizes={"n=5": {"n": 5}, "n=100": {"n": 100}},
         tiny={"n": 3},
+        peers=("casadi",),
+        formulas={"casadi": root_of_casadi},
     ),
     Workload(
         number=14,
@@ -81,12 +124,21 @@ WORKLOADS = [
         task=Task.VALUE,
         formula=lotka_volterra,
         hand=lotka_volterra_by_hand,
-        data=lambda rng, n: {
-            "p": np.array([1.5, 1.0, 1.0, 3.0]),
-            "y": np.array([1.0, 1.0]),
-            "t": np.linspace(0, 10, n),
-        },
+        data=_times,
         sizes={"n=20": {"n": 20}},
         tiny={"n": 3},
+        peers=ODES,
+    ),
+    Workload(
+        number=14,
+        name="odeint's last state",
+        task=Task.GRADIENT,
+        formula=last_length,
+        hand=last_length_by_hand,
+        data=_times,
+        wrt=("p", "y"),
+        sizes={"n=20": {"n": 20}},
+        tiny={"n": 3},
+        peers=ODES,
     ),
 ]

@@ -6,6 +6,7 @@ done again by NumPy, that step alone.  Other bodies are called with the arrays o
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,11 +27,12 @@ from numeric.lowering.programs import DOUBLE, NOT_IN_MATH, of_arrays, precision
 from numeric.lowering.schedule import schedule
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths
+from symdiff.graph.node import topological
 from symdiff.transforms.checkpoints import Checkpoints, Fold
-from symdiff.transforms.scans import Scan
+from symdiff.transforms.scans import Looped, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numeric.lowering.steps import Schedule
     from numeric.lowering.texts import Draft, Piece
@@ -49,6 +51,7 @@ class Of(NamedTuple):
     columns: int  # how many of them are xs
     length: Dim
     reverse: bool
+    folds: bool = False  # the body is the next carry, and behind it what the step gives
 
 
 class Loop:
@@ -58,7 +61,8 @@ class Loop:
     """
 
     def __init__(self, of: Of, options: Options) -> None:
-        self.of, (self.body, self.symbols, self.columns, self.length, self.reverse) = of, of
+        self.of = of
+        self.body, self.symbols, self.columns, self.length, self.reverse, self.folds = of
         self.emitter = Emitter(options=options)
         self._others = {options: self}
 
@@ -75,13 +79,9 @@ class Loop:
         return of_arrays(self.emitter, "step", self.symbols, [self.body])
 
     @cached_property
-    def arrays(self) -> Callable[..., None]:
+    def arrays(self) -> Callable[..., Any]:
         """All steps, of arrays: a carry, rows of xs, params, and where values go."""
-        steps = of_whole(schedule([self.body], self.symbols, self.emitter.spellings))
-        printer = NumPyPrinter(self.emitter, steps)
-        v = parameters(len(self.symbols))[:-1]
-        (carry,), columns, params = self._parted(v)
-        row = f"({', '.join(columns)},)" if columns else "_"
+        printer, carry, row, params = self._printed()
         (result,) = in_rows(printer.results, printer.joined)
         source = [
             "def loop(_carry, _rows, _params, _path, sizes):",
@@ -93,6 +93,13 @@ class Loop:
             "",
         ]
         return self.emitter.compiled("loop", "\n".join(source))
+
+    def _printed(self) -> tuple[NumPyPrinter, str, str, Sequence[str]]:
+        """The body in lines of NumPy, and how carry, a row of xs, and params are written there."""
+        steps = of_whole(schedule([self.body], self.symbols, self.emitter.spellings))
+        (carry,), columns, params = self._parted(parameters(len(self.symbols))[:-1])
+        row = f"({', '.join(columns)},)" if columns else "_"
+        return NumPyPrinter(self.emitter, steps), carry, row, params
 
     @cached_property
     def scalars(self) -> Schedule | None:
@@ -110,11 +117,13 @@ class Loop:
             if not scan_arrays.has_all(steps):
                 return None
         shapes = [lengths(x.shape, {}) for x in self.symbols]
-        return NativeScan(self.emitter, steps, shapes, self.columns, arrays)
+        sizes = [math.prod(lengths(x.shape, {})) for x in (self.body, self.symbols[0])]
+        given = sizes[0] - sizes[1] if self.folds else None
+        return NativeScan(self.emitter, steps, shapes, self.columns, arrays, given)
 
     @cached_property
     def floats(self) -> Callable[..., None] | None:
-        """All steps of a body of few numbers: a carry, rows of xs, params, and where values go."""
+        """All steps of a body of few numbers: a carry, rows of xs, params, and who takes values."""
         steps = self.scalars
         if steps is None:
             return None
@@ -126,15 +135,16 @@ class Loop:
         first, last = counts[0], counts[0] + counts[1]
         v = [f"v{k + 1}" for k in range(sum(counts))]
         carry, row, params = (", ".join(names) for names in (v[:first], v[first:last], v[last:]))
-        results = ", ".join(in_rows(printer.results, printer.joined))
+        results = in_rows(printer.results, printer.joined)
+        made = ", ".join([carry, *[f"g{k}" for k in range(len(results) - first)]])
         source = [
             "def loop(carry, rows, params, add):",
             f"    {carry}, = carry",
             *([f"    {params}, = params"] if params else []),
             f"    for {row or '_'}{',' if row else ''} in rows:",
             *[f"        {line}" for line in printer.lines],
-            f"        {carry} = {results}",
-            f"        add(({carry},))",
+            f"        {made} = {', '.join(results)}",
+            f"        add(({made},))",
             "",
         ]
         return printer.emitter.compiled("loop", "\n".join(source))
@@ -162,8 +172,12 @@ class Loop:
         (init,), xs, params = self._parted(operands)
         if self.reverse:
             xs = [x[::-1] for x in xs]
-        if all(x.dtype is DOUBLE or x.dtype.kind in "iub" for x in operands) and self.floats:
-            path = self._of_floats(n, init, xs, params, sizes)
+        if self.floats and _in_doubles(operands):
+            path = np.empty((n + 1, *init.shape))
+            path[0] = init
+            flat = path.reshape(n + 1, -1)
+            for t, rows in self._by_floats(n, init, xs, params, sizes):
+                flat[t + 1 : t + 1 + len(rows)] = rows
         else:
             path = self._of_arrays(n, init, xs, params, sizes)
         return path[::-1] if self.reverse else path
@@ -188,28 +202,33 @@ class Loop:
         rows = zip(*xs, strict=True) if xs else range(len(path) - 1)
         self.arrays(init, rows, params, path, sizes)
 
-    def _of_floats(
+    def _by_floats(
         self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
-    ) -> np.ndarray:
+    ) -> Iterator[tuple[int, Sequence[Any]]]:
+        """What some of the steps make, each as a row of numbers, and which is the first of them."""
         assert self.floats is not None
-        path = np.empty((n + 1, *np.shape(init)))
-        path[0] = init
-        flat = path.reshape(n + 1, -1)
+        carry, size, done = np.ravel(init), init.size, 0
         given = [value for p in params for value in np.ravel(p).tolist()]
-        done = 0
         while done < n:
             stop = min(done + _AT_ONCE, n)
             found: list[Any] = []
             rows = _rows([x[done:stop] for x in xs], stop - done)
             with suppress(*NOT_IN_MATH):
-                self.floats(flat[done].tolist(), rows, given, found.append)
+                self.floats(carry.tolist(), rows, given, found.append)
             if found:
-                flat[done + 1 : done + 1 + len(found)] = found
+                yield done, found
+                carry = np.array(found[-1][:size])
                 done += len(found)
             if done < stop:
-                (path[done + 1],) = self.step(path[done], *[x[done] for x in xs], *params, sizes)
+                before = carry.reshape(init.shape)[()]
+                (row,) = self.step(before, *[x[done] for x in xs], *params, sizes)
+                yield done, [np.ravel(row)]
+                carry = np.ravel(row)[:size]
                 done += 1
-        return path
+
+
+def _in_doubles(operands: Sequence[Any]) -> bool:
+    return all(x.dtype is DOUBLE or x.dtype.kind in "iub" for x in operands)
 
 
 def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
@@ -237,36 +256,65 @@ class KeptLoop(Loop):
             (path[t + 1],) = self.step(path[t], *[x[t] for x in xs], *params, sizes)
 
 
-class Folded:
+class Folded(Loop):
     """The last carry, and what the steps give, one behind the other."""
 
-    def __init__(self, op: Fold) -> None:
-        self.symbols, self.body = op.symbols, op.body
-        self.length, self.reverse, self.columns = op.length, op.reverse, len(op.xs)
-        self.emitter = Emitter()
+    @cached_property
+    def arrays(self) -> Callable[..., Any]:
+        """The last carry, of a carry, rows of xs, params, and where what steps give goes."""
+        printer, carry, row, params = self._printed()
+        (result,) = in_rows(printer.results, printer.joined)
+        source = [
+            "def loop(_carry, _rows, _params, _given, sizes):",
+            f"    {carry}, _size = _carry, len(_carry)",
+            *[f"    {', '.join(params)}, = _params"] * bool(params),
+            f"    for _to, {row} in zip(_given, _rows):",
+            *[f"        {line}" for line in printer.lines],
+            f"        _made = {result}",
+            f"        {carry}, _to[:] = _made[:_size], _made[_size:]",
+            f"    return {carry}",
+            "",
+        ]
+        return self.emitter.compiled("loop", "\n".join(source))
+
+    def __call__(self, *operands: Any, sizes: Mapping[str, int]) -> np.ndarray:
+        """An array of its own."""
+        (n,) = lengths((self.length,), sizes)
+        if self.native is not None:
+            found = self.native(n, operands, self.reverse)
+            if found is not None:
+                return found
+        (init,), xs, params = self._parted(operands)
+        size, (whole,) = len(init), lengths(self.body.shape, sizes)
+        found = np.empty(size + n * (whole - size), precision(operands))
+        carry, given = found[:size], found[size:].reshape(n, -1)
+        carry[:] = init
+        if self.reverse:
+            xs, given = [x[::-1] for x in xs], given[::-1]
+        if self.floats and _in_doubles(operands):
+            for t, rows in self._by_floats(n, init, xs, params, sizes):
+                block = np.array(rows)
+                given[t : t + len(rows)] = block[:, size:]
+                carry[:] = block[-1, :size]
+            return found
+        if not self.has_loops:
+            each = zip(*xs, strict=True) if xs else range(n)
+            carry[:] = self.arrays(init, each, params, given, sizes)
+            return found
+        for t in range(n):  # of what one has made nothing stays when the next one begins
+            (made,) = self.step(carry, *[x[t] for x in xs], *params, sizes)
+            carry[:], given[t] = made[:size], made[size:]
+        return found
 
     @cached_property
-    def step(self) -> Callable[..., Sequence[Any]]:
-        """The body, of arrays: carry, xs, params and the lengths of axes."""
-        return of_arrays(self.emitter, "step", self.symbols, [self.body])
-
-    def __call__(self, init: Any, *others: Any, sizes: Mapping[str, int]) -> np.ndarray:
-        """An array of its own."""
-        n, xs, params = self.length, others[: self.columns], others[self.columns :]
-        (size,) = lengths(self.body.shape, sizes)
-        found = np.empty(len(init) + n * (size - len(init)), precision([init, *others]))
-        carry, rows = found[: len(init)], found[len(init) :].reshape(n, -1)
-        carry[:] = init
-        for t in range(n)[:: -1 if self.reverse else 1]:
-            (made,) = self.step(carry, *[x[t] for x in xs], *params, sizes)
-            carry[:], rows[t] = made[: len(init)], made[len(init) :]
-        return found
+    def has_loops(self) -> bool:
+        """Whether a step runs others: it makes large arrays."""
+        return any(isinstance(x.op, Looped) for x in topological([self.body]))
 
 
 @structure.register(Fold)
 def _fold(op: Fold, node: Expr, d: Draft, *xs: Piece) -> Piece:
-    run = structure.once_for(op, lambda: Folded(op))
-    return structure.call(d, "fold", run, *xs, sizes="sizes")
+    return structure.call(d, "fold", loop(op), *xs, sizes="sizes")
 
 
 @structure.register(Scan)
@@ -274,10 +322,10 @@ def _scan(op: Scan, node: Expr, d: Draft, *xs: Piece) -> Piece:
     return structure.call(d, "scan", loop(op), *xs, sizes="sizes")
 
 
-def loop(op: Scan) -> Loop:
-    """The loop of a scan, one for all Functions without options."""
-    of = Of(op.body, (op.carry, *op.xs, *op.params), len(op.xs), op.length, op.reverse)
-    kind = KeptLoop if isinstance(op, Checkpoints) else Loop
+def loop(op: Looped) -> Loop:
+    """The loop of an op, one for all Functions without options."""
+    kind = Folded if isinstance(op, Fold) else KeptLoop if isinstance(op, Checkpoints) else Loop
+    of = Of(op.body, op.symbols, len(op.xs), op.length, op.reverse, kind is Folded)
     found = structure.once_for(op, lambda: kind(of, Options()))
     assert isinstance(found, Loop)
     return found

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from numeric.lowering.blocks import LARGE, in_points
 from numeric.lowering.memory import LEAST, MOST, Memory
-from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, ROWS
+from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, POINTS, ROWS
 from numeric.lowering.native.kernels import NativePoints, NativePrinter
 from numeric.lowering.native.kernels import at_points as at_native_points
 from numeric.lowering.native.scalars import NativeScalarsPrinter, has_all
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
-from numeric.lowering.passes.unrolling import unrolled
+from numeric.lowering.passes.unrolling import scalars, unrolled
 from numeric.lowering.printers.entries import in_rows
+from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.kept import KeptPrinter, KeptRowsPrinter
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from numeric.types import Values
     from symdiff.graph.expr import Expr
 
+    OfElements: TypeAlias = Callable[[Sequence[Any]], Callable[..., tuple[Any, ...]]]
+
 
 # What ``math`` raises where IEEE arithmetic has an answer.
 NOT_IN_MATH = (ValueError, OverflowError, ZeroDivisionError)
@@ -51,6 +54,7 @@ DOUBLE = np.dtype(np.float64)
 _PRINTERS: dict[str, type[Printer]] = {
     NUMPY: NumPyPrinter,
     MATH: MathPrinter,
+    POINTS: ResultsPrinter,
     ROWS: RowsPrinter,
     KEPT: KeptPrinter,
     KEPT_ROWS: KeptRowsPrinter,
@@ -61,6 +65,7 @@ HANDED = 8 * LARGE
 where values that are kept stay in the cache."""
 
 
+ELEMENTS = 256  # of all that a solution contains, up to which it may be Python floats
 NATIVE_LEAST = 256  # points that are worth a kernel
 _WAYS = 64  # lengths of axes for which a program is remembered
 
@@ -103,6 +108,8 @@ class Program:
             self.lines = [silence, *(f"    {line}" for line in self.lines)]
         self.packed = isinstance(printer, MathPrinter) and printer.packed
         arguments = ["*args"] if self.packed else parameters(len(params))
+        if flavour == POINTS:
+            arguments.append("outs")
         self.memory = None
         if isinstance(printer, KeptPrinter) and printer.in_use:
             self.memory = Memory(printer.in_use)
@@ -178,7 +185,8 @@ class Lowered:
     def program(self, flavour: str, roll: bool = True) -> Program:
         """The program for arrays (NUMPY) or Python floats (MATH), with steps rolled if ``roll``.
 
-        That one takes doubles alone, and is none for points.  ROWS: for large arrays, in blocks;
+        That one takes doubles alone, and is none for points.  POINTS: for many points, in blocks,
+        into arrays that are given.  ROWS: for large arrays, in blocks;
         KEPT and KEPT_ROWS: in memory that is kept, without blocks and with them.
         """
         plain = flavour in (NUMPY, MATH)
@@ -252,8 +260,8 @@ class Lowered:
         if points and math.prod(points) >= NATIVE_LEAST and self.points is not None:
             return partial(self.points, points, self.program(NUMPY).silent)
         if points and math.prod(points) >= LARGE:
-            run = self.program(NUMPY).silent
-            return partial(in_points, run, points, self.emitter.options.threads)
+            run, threads = self.program(POINTS).silent, self.emitter.options.threads
+            return partial(in_points, run, len(self.outputs), points, threads)
         key = tuple(sizes.values())
         found = self._ways.get(key)
         if found is None:
@@ -395,6 +403,37 @@ def of_arrays(
     """
     program = Lowered(emitter, name, tuple(symbols), tuple(outputs), [real] * len(outputs), "")
     return program.program(NUMPY, roll=False).function
+
+
+def of_elements(
+    emitter: Emitter, name: str, symbols: Sequence[Expr], outputs: Sequence[Expr], moving: int = 1
+) -> OfElements | None:
+    """The same of Python floats, element by element, where that takes less time; else None.
+
+    It is a function of the elements of all symbols but the first, ``moving``, which gives one of
+    theirs, each an argument of its own.  Its results are the elements of all outputs, one behind
+    the other, and it raises what ``math`` raises (NOT_IN_MATH).
+    """
+    steps = scalars(schedule(outputs, symbols), ELEMENTS)
+    if steps is None:
+        return None
+    try:
+        printer = MathPrinter(emitter, steps)
+    except Unsupported:  # a function of the user's that has no body for floats
+        return None
+    names = parameters(len(steps.params))[:-1]
+    count = sum(math.prod(lengths(x.shape, {})) for x in symbols[:moving])
+    given = [f"    {', '.join(names[count:])}, = params"] if names[count:] else []
+    source = [
+        f"def {name}(params):",
+        *given,
+        f"    def {name}({', '.join(names[:count])}):",
+        *[f"        {line}" for line in printer.lines],
+        f"        return ({', '.join(in_rows(printer.results, printer.joined))},)",
+        f"    return {name}",
+        "",
+    ]
+    return emitter.compiled(name, "\n".join(source))
 
 
 def precision(arrays: Iterable[Any]) -> np.dtype:

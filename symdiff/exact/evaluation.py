@@ -457,12 +457,21 @@ class Mp(Arithmetic):
                 if near or sum(y * y for y in f) < left:
                     break
                 share /= 2
-            x = there
+            x, before = there, x
+            if max(map(abs, x)) <= mp.sqrt(mp.eps) * max(map(abs, before)):
+                # No step is small beside a root at 0, which has to be tried.
+                zeros = [mp.mpf(0) for _ in x]
+                at_zeros = at(zeros)
+                if not any(at_zeros[0]):
+                    x, (f, slopes) = zeros, at_zeros
+                    break
             if near and 2 * reach >= last:
                 break
             last = reach if near else mp.inf
         else:
-            self.refused = f"{op.name} does not converge in {op.max_steps} steps"
+            self.refused = (
+                f"{op.name} does not converge in {op.max_steps} steps; it may be exactly 0"
+            )
             return [mp.nan] * len(x)
         if op.is_minimum and not all(map(self._is_positive, slopes)):
             self.refused = f"{op.name} comes to a point that is no minimum; start elsewhere"

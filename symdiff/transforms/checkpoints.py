@@ -154,7 +154,7 @@ class CheckpointsRule(ScanRule):
         o, lead = op.opened, g.expr.ndim - self.node.ndim
         start = self._of_state(g, lead, 0 if op.reverse else n)
         rest = part(g.expr, *((1, n + 1) if op.reverse else (0, n)), lead)
-        mark = DEEP if g.mark or left_out(start) else NONE
+        mark = left_out(start)  # every step is reached from the last state, if that is
         symbols = (o.carry, *o.xs, *o.params)
         cotangent = named_dummy("cotangent", start.expr.shape)
         flows = pullback([o.body], symbols, [Flow(cotangent, mark)])

@@ -8,7 +8,7 @@ before a time that is asked for one more step leads there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus.derivative import detach
 from symdiff.errors import ShapeError, Unsupported
@@ -28,7 +28,7 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import names
 from symdiff.graph.contraction import broadcast_to
 from symdiff.graph.expr import Expr, check_names, free_symbols
-from symdiff.graph.leaves import as_expr, named_dummy
+from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import product
 from symdiff.graph.node import topological
 from symdiff.guesses import written
@@ -38,7 +38,7 @@ from symdiff.transforms.bodies import replaced
 from symdiff.transforms.closing import closed
 from symdiff.transforms.roots import Equations, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, part, trajectory
-from symdiff.transforms.solutions import root
+from symdiff.transforms.solutions import root, unknown
 from symdiff.transforms.tableaus import TABLEAUS
 from symdiff.transforms.while_loops import free_length, sized
 
@@ -51,11 +51,14 @@ if TYPE_CHECKING:
 
 __all__ = ["odeint"]
 
+# The most elements of a state whose stages are kept.
+_SMALL = 64
+
 
 @written("odeint(rhs, y0, t), rhs(y, t) -> dy/dt")
 def odeint(
-    rhs: Callable[[Expr, Expr], Any],
-    y0: Operand,
+    rhs: Callable[[Any, Expr], Any],
+    y0: Any,
     t: Operand,
     *,
     rtol: float = 1e-8,
@@ -64,7 +67,7 @@ def odeint(
     max_steps: int = 10_000,
     events: None = None,
     dense_output: bool = False,
-) -> Expr:
+) -> Any:
     """The solution of ``dy/dt = rhs(y, t)`` at the times t, from ``y(t[0]) = y0``.
 
     Its shape is that of t and then that of y0, and ``ys[0]`` is y0.  SciPy chooses the steps, with
@@ -74,7 +77,9 @@ def odeint(
 
     Args:
         rhs: ``rhs(y, t)``, an expression of y's shape; t is one number.
-        y0: the solution at the first time: an expression, number or array.
+        y0: the solution at the first time: an expression, number or array, a list being the rows of
+            one; or a tuple or dict of them, nested ones too, which is then the structure of y, of
+            what ``rhs`` returns, and of the solution.
         t: times in one axis, in order, upwards or downwards.
         rtol, atol: what an error of a step may be.
         method: "RK45", "DOP853", for small tolerances, or "Radau", for stiff equations.
@@ -83,8 +88,8 @@ def odeint(
 
     A Function of it needs SciPy, and raises ConvergenceError where the steps come to no end.
 
-    Raises ShapeError for a ``rhs`` of another shape, or times that are no vector; ValueError for
-    another method; Unsupported for events and dense output.
+    Raises ShapeError for a ``rhs`` of another shape, or times that are no vector; TypeError for one
+    of another structure; ValueError for another method; Unsupported for events and dense output.
 
     >>> import symdiff as sd
     >>> k, t = sd.symbol("k"), sd.symbol("t", 5)
@@ -99,33 +104,40 @@ def odeint(
         raise ValueError(f"odeint: method={method!r}; there are {', '.join(TABLEAUS)}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"odeint: max_steps={max_steps!r} is no number of steps")
-    start, times = as_real(assembled(y0)), as_real(assembled(t))
+    of, times = unknown("odeint", y0, "y", "rhs"), as_real(assembled(t))
     if times.ndim != 1 or times.shape[0] == 0:
         raise ShapeError(
             f"odeint: t has shape {shape_text(times.shape)}, expected times in one axis, of which "
             "the first is that of y0"
         )
-    y, time = named_dummy("y", start.shape), named_dummy("t", ())
-    found = rhs(y, time)
-    try:
-        slope = as_real(as_expr(found))
-    except TypeError:
-        raise TypeError(f"odeint: rhs returned {found!r}; expected an expression") from None
-    if slope.shape != y.shape:
-        raise ShapeError(
-            f"odeint: rhs returned shape {shape_text(slope.shape)}, expected that of y, "
-            f"{shape_text(y.shape)}"
-        )
+    start, y, time = of.start, of.x, named_dummy("t", ())
+    slope = of.returned(rhs(of.given, time))
     check_names(free_symbols([start, times, slope]))
     (slope,) = closed([slope], [y, time])
     slope, params = _closed_over(slope, y, time)
     stated = [slope, jacobian_matrix(slope, y)] if method == "Radau" else [slope]
-    further = method, float(rtol), float(atol), max_steps
+    tableau, size = TABLEAUS[method], product(y.shape)
+    small = not tableau.is_explicit and isinstance(size, int) and size <= _SMALL
+    guess = named_dummy("guess", (len(tableau.b), *y.shape))
+    further = method, float(rtol), float(atol), max_steps, product(guess.shape) if small else 0
     op = equations(Mesh, "mesh", stated, y, [time, *params.values()], *further)
-    h = named_dummy("h", ())
-    step = _stepped(slope, y, time, h, TABLEAUS[method])
+    assert isinstance(op, Mesh)
+    state = _State(y, time, named_dummy("h", ()), guess)
+    # Where no stage is known, all are the slope at the beginning.
+    last = _stepped(slope, state, tableau, stack([slope] * len(tableau.b)))
+    step = _stepped(slope, state, tableau, guess) if op.kept else last
     made = opaque(op, start, times, *params)
-    return _on_mesh(step, y, time, h, made, {symbol: x for x, symbol in params.items()})
+    outside = {symbol: x for x, symbol in params.items()}
+    return of.tree_of(_on_mesh(step, last, state, made, outside))
+
+
+class _State(NamedTuple):
+    """What a step begins with: y, the time, the length of the step, and where roots may be near."""
+
+    y: Expr
+    time: Expr
+    h: Expr
+    guess: Expr
 
 
 def _closed_over(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]]:
@@ -144,11 +156,13 @@ class Mesh(Equations):
     The equations are the right side, over y, and over t as the first of the params; Radau's have
     its derivative by y as a matrix, too.  The value is a vector: how many steps there are, the
     times at which they begin and end, of which there are ``max_steps + 1`` with the last one
-    repeated, and for each time that is asked for the last node before it.  It has no derivative.
+    repeated, and for each time that is asked for the last node before it.  Behind that, ``kept``
+    numbers of each of so many steps are the stages of an implicit method as SciPy left them: the
+    roots are near there.  It has no derivative.
     """
 
-    __slots__ = ("atol", "max_steps", "method", "rtol")
-    fields = ("method", "rtol", "atol", "max_steps")
+    __slots__ = ("atol", "kept", "max_steps", "method", "rtol")
+    fields = ("method", "rtol", "atol", "max_steps", "kept")
     constant = True
 
     def __init__(
@@ -161,20 +175,24 @@ class Mesh(Equations):
         rtol: float,
         atol: float,
         max_steps: int,
+        kept: int,
     ) -> None:
         super().__init__(name, outputs, x, params)
         self.method, self.rtol, self.atol, self.max_steps = method, rtol, atol, max_steps
+        self.kept = kept
 
     def further(self) -> tuple[Any, ...]:
-        return self.method, self.rtol, self.atol, self.max_steps
+        return self.method, self.rtol, self.atol, self.max_steps, self.kept
 
     def result(self, *shapes: Shape) -> Shape:
         batch = shapes[0][: len(shapes[0]) - self.x.ndim]
-        return (*batch, self.max_steps + 2 + shapes[1][-1])  # type: ignore[operator]
+        times: Any = shapes[1][-1]
+        return (*batch, self.max_steps + 2 + times + self.max_steps * self.kept)
 
 
-def _stepped(slope: Expr, y: Expr, time: Expr, h: Expr, method: Tableau) -> Expr:
-    """What a step of length h makes of y."""
+def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
+    """What a step of length h makes of y, by stages that are looked for at ``start``."""
+    y, time, h = state[:3]
 
     def at(point: Expr, c: Any) -> Expr:
         return replaced([slope], {y: point, time: time + c * h})[0]
@@ -194,38 +212,51 @@ def _stepped(slope: Expr, y: Expr, time: Expr, h: Expr, method: Tableau) -> Expr
         rows = zip(method.a, method.c, strict=True)
         return ks - stack([at(moved(row, parts), c) for row, c in rows])
 
-    found = root(left, stack([slope] * len(method.b)))
+    found = root(left, start)
     return moved(method.b, [found[i] for i in range(len(method.b))])
 
 
 def _on_mesh(
-    step: Expr, y: Expr, time: Expr, h: Expr, made: Expr, params: Mapping[Expr, Expr]
+    step: Expr, last_step: Expr, state: _State, made: Expr, params: Mapping[Expr, Expr]
 ) -> Expr:
-    """The solution by steps along the mesh that was made, the operands of which have the rest."""
+    """The solution by steps along the mesh that was made, the operands of which have the rest.
+
+    The last step leads to a time that was asked for.
+    """
+    y, time, h, guess = state
     op = made.op
     assert isinstance(op, Mesh)
     start, times, most = made.args[0], made.args[1], op.max_steps
-    numbers = opaque(ops.converted_op("int64"), made)
-    count = squeeze(part(numbers, 0, 1), 0)
+    stages: Any = most + 2 + times.shape[0]  # type: ignore[operator]
+    count, whole = (
+        opaque(ops.converted_op("int64"), x)
+        for x in (part(made, 0, 1), part(made, most + 2, stages))
+    )
     values = {
         named_dummy("start", start.shape): start,
         named_dummy("times", times.shape): times,
         named_dummy("mesh", (most + 1,)): part(made, 1, most + 2),
-        named_dummy("places", times.shape, int): part(numbers, most + 2, made.shape[0]),
+        named_dummy("places", times.shape, int): whole,
     }
-    start, times, mesh, places = values
+    if op.kept:
+        kept = part(made, stages, stages + most * op.kept)
+        shape = (most, *guess.shape)
+        values[named_dummy("stages", shape)] = reshape(kept, shape)
+    start, times, mesh, places, *known = values
     n = free_length(names(topological([step, *values])))
     # The first node is the first time, which has derivatives; the others are data.
     nodes = concat([part(times, 0, 1), take(detach(mesh), arange(1, n + 1))])
     begins, ends = part(nodes, 0, n), part(nodes, 1, n + 1)
     along = {time: begins, h: ends - begins}
+    if known:
+        along[guess] = take(known[0], arange(n), axis=0)
     path = trajectory(step, y, start, along, {p: p for p in params}, n)
     last = take(nodes, places, axis=0)
     rows = {y: take(path, places, axis=0), time: last, h: times - last}
     stand_ins = {x: named_dummy(x.name, value.shape) for x, value in rows.items()}
-    each = batched([step], stand_ins, times.shape[0])
+    each = batched([last_step], stand_ins, times.shape[0])
     (found,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
-    return sized(found, n, {**values, **params}, count)
+    return sized(found, n, {**values, **params}, squeeze(count, 0))
 
 
 def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:

@@ -241,8 +241,8 @@ _conditions(
 )
 _conditions(
     "bodies-keep-conditions",
-    "both = closed([*values, *map(as_expr, _leaves(y))], [carry, *each])",
-    "both = [*values, *map(as_expr, _leaves(y))]",
+    "both = closed([*values, *map(as_expr, leaves_of(y))], [carry, *each])",
+    "both = [*values, *map(as_expr, leaves_of(y))]",
     "test_conditions_in_loops",
 )
 _conditions(

@@ -101,8 +101,8 @@ _scan(
 )
 _scan(
     "steps-by-numpy-read-the-first-row",
-    "self.step(path[done], *[x[done] for x in xs], *params, sizes)",
-    "self.step(path[done], *[x[0] for x in xs], *params, sizes)",
+    "self.step(before, *[x[done] for x in xs], *params, sizes)",
+    "self.step(before, *[x[0] for x in xs], *params, sizes)",
     "test_steps_that_math_refuses_are_numpys",
 )
 _scan(
@@ -343,6 +343,31 @@ _checkpoints(
     "test_checkpoints.py::test_values_and_gradients",
 )
 _checkpoints(
+    "folds-in-reverse-give-their-rows-forward",
+    "xs, given = [x[::-1] for x in xs], given[::-1]",
+    "xs = [x[::-1] for x in xs]",
+    "test_checkpoints.py::test_values_and_gradients",
+    "test_folds_of_numbers_are_exact",
+)
+_checkpoints(
+    "folds-go-on-from-a-carry-of-another-step",
+    "carry = np.array(found[-1][:size])",
+    "carry = np.array(found[0][:size])",
+    "test_folds_of_numbers_are_exact",
+)
+_checkpoints(
+    "carries-of-folds-are-their-first-ones",
+    "carry[:] = block[-1, :size]",
+    "carry[:] = block[0, :size]",
+    "test_folds_of_numbers_are_exact",
+)
+_checkpoints(
+    "zeros-that-a-mask-leaves-at-the-end-are-forgotten",
+    "mark = left_out(start)  # every step",
+    "mark = NONE  # every step",
+    "test_steps_that_are_not_read_do_no_harm_to_segments",
+)
+_checkpoints(
     "steps-that-are-left-come-first",
     "first, second = (rest, segments) if reverse else (segments, rest)",
     "first, second = (segments, rest) if reverse else (rest, segments)",
@@ -350,8 +375,8 @@ _checkpoints(
 )
 _checkpoints(
     "segments-are-plain-scans",
-    'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse, True)',
-    'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse)',
+    'return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse, True)',
+    'return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse)',
     "test_a_gradient_takes_the_memory_of_some_carries",
 )
 _checkpoints(

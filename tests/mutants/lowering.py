@@ -617,6 +617,30 @@ _rows(
     "test_a_wide_result_of_small_arrays_makes_no_blocks_of_these",
 )
 _rows(
+    "blocks-of-results-are-copied",
+    "        return array[(*before, rows)] if array.__class__ is np.ndarray else None\n",
+    "        return None\n",
+    "test_blocks_behind_the_first_are_computed_where_they_stand",
+)
+_rows(
+    "sums-are-added-where-they-stand",
+    "            and step.form in ELEMENTWISE\n",
+    "",
+    "test_what_adds_along_an_axis_is_written_into_new_memory",
+)
+_rows(
+    "the-last-of-three-factors-is-multiplied-by",
+    "f\"np.{'multiply' if signs[-1] > 0 else 'divide'}(",
+    "f\"np.{'multiply' if signs[0] > 0 else 'divide'}(",
+    "test_blocks_behind_the_first_are_computed_where_they_stand",
+)
+_rows(
+    "all-blocks-are-twice-as-large",
+    "    return 2 * rows if count > MANY * rows else rows\n",
+    "    return 2 * rows if count > rows else rows\n",
+    "test_many_blocks_are_twice_as_large",
+)
+_rows(
     "stretched-axes-are-rows",
     "return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])",
     "return tuple([lead + k for k, dim in enumerate(shape)])",
@@ -643,8 +667,8 @@ _rows(
 )
 _rows(
     "blocks-are-shorter-than-what-they-share",
-    "max(1, BLOCK // max(self.width(sizes), 1), self._shared)",
-    "max(1, BLOCK // max(self.width(sizes), 1))",
+    "max(1, in_a_block(count, self.width(sizes)), self._shared)",
+    "max(1, in_a_block(count, self.width(sizes)))",
     "test_the_sum_in_blocks_is_that_of_whole_arrays",
 )
 _rows(
@@ -712,8 +736,8 @@ _exponentials(
 )
 _exponentials(
     "the-largest-element-counts-twice-near-0",
-    "        np.put_along_axis(e, place, 0, -1)\n",
-    "        np.put_along_axis(e, place, 1, -1)\n",
+    "        e[largest] = 0\n",
+    "        e[largest] = 1\n",
     "test_logarithms_near_0_have_all_their_digits[float64]",
 )
 _exponentials(
@@ -742,15 +766,28 @@ _exponentials(
 )
 _exponentials(
     "rows-beside-others-far-out-lose-their-largest-element",
-    "needed &= (top > far) | ~(_smallest(x)[..., None] >= -far)",
+    "needed &= ~((plain < np.inf) & ((plain >= 1) | whole))",
     "needed &= True",
     "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
 )
 _exponentials(
     "elements-far-below-are-not-looked-for",
-    "if x.size and -far <= x.min() and x.max() <= far else None",
-    "if x.size and x.max() <= far else None",
+    "            if min(low) >= -_FAR[x.dtype]:\n",
+    "            if low:\n",
     "test_rows_beside_others_far_out_have_the_bits_that_they_have_alone",
+    "test_shares_that_are_far_below_0_together_have_all_their_digits",
+)
+_exponentials(
+    "exponentials-with-few-digits-are-divided",
+    "            if least >= 1:\n",
+    "            if least >= 0:\n",
+    "test_shares_that_are_far_below_0_together_have_all_their_digits",
+)
+_exponentials(
+    "sums-beyond-the-floats-are-divided-by",
+    "        if most < np.inf:\n",
+    "        if most <= np.inf:\n",
+    "test_shares_that_are_far_below_0_together_have_all_their_digits",
 )
 _exponentials(
     "exponentials-are-shared-in-exact-order",

@@ -74,6 +74,30 @@ _native(
     f"{AS_NUMPY}[2-float64]",
 )
 _native(
+    "c-exponentials-are-less-the-smallest",
+    '"larger": "y > x ? y : x"',
+    '"larger": "y < x ? y : x"',
+    "test_extreme_numbers_keep_their_meaning",
+)
+_native(
+    "c-squares-are-turned-beyond-the-last-column",
+    "for (; k + 8 <= count; k += 8)",
+    "for (; k + 7 <= count; k += 8)",
+    "test_blocks_of_any_width_are_turned_around[float64]",
+)
+_native(
+    "c-parts-begin-at-the-first-row",
+    "= (const char *)in[{k}] + before*t{v}[0];",
+    "= (const char *)in[{k}];",
+    "test_bits_depend_on_the_element_alone[elementwise]",
+)
+_native(
+    "c-sums-of-parts-are-those-of-the-first",
+    "= (real *)out[{k}] + part*{self._count(x.shape)};",
+    "= (real *)out[{k}];",
+    "test_bits_depend_on_the_element_alone[elementwise]",
+)
+_native(
     "c-minimum-forgets-nan",
     '"minimum": "x < y || x != x ? x : y"',
     '"minimum": "x < y ? x : y"',
@@ -249,17 +273,29 @@ _scan(
 )
 _scan(
     "c-loops-write-each-carry-a-row-late",
-    '"        row += strides[0];",\n        *[f"        {line}" for line in kept],',
-    '*[f"        {line}" for line in kept],\n        "        row += strides[0];",',
+    'after, ends = ["row += strides[0];", *start], []',
+    'after, ends = [*start, "row += strides[0];"], []',
     EACH_ROW,
     STEPWISE,
 )
 _scan(
     "c-trajectories-begin-behind-the-start",
-    "for line in (*begun, *kept)]",
+    "for line in (*begun, *start)]",
     "for line in begun]",
     EACH_ROW,
     STEPWISE,
+)
+_scan(
+    "c-folds-give-the-carry-of-numbers",
+    'after = [f"((real *)row)[{k}] = b{j};" for k, j in enumerate(given)]',
+    'after = [f"((real *)row)[{k}] = b{k};" for k, j in enumerate(given)]',
+    "test_folds_are_loops_too",
+)
+_scan(
+    "c-folds-of-arrays-stay-where-they-began",
+    '            "now = made;",\n',
+    "",
+    "test_folds_of_arrays_write_each_row_to_its_place",
 )
 _scan(
     "c-loops-in-reverse-read-xs-forward",

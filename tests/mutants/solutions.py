@@ -143,3 +143,69 @@ _solution(
     "ended |= size <= 8 * self.eps * self.first",
     "test_a_root_at_0_is_found_to_rounding",
 )
+_solution(
+    "a-slope-that-was-kept-does-for-good",
+    "if kept and not parts <= _KEPT * last:",
+    "if False:",
+    "test_a_slope_of_elsewhere_does_not_tell_that_a_root_is_there",
+)
+_solution(
+    "jumps-are-smooth",
+    "kept = near and system.is_smooth",
+    "kept = near",
+    "test_a_slope_of_elsewhere_does_not_tell_that_a_root_is_there",
+)
+_solution(
+    "selections-are-smooth",
+    "if facts.result is float and facts.kinks is None and",
+    "if facts.kinks is None and",
+    "test_what_is_smooth",
+)
+_solution(
+    "steps-of-one-system-need-not-lessen-what-is-left",
+    "while not left <= (1 - _ENOUGH * share) * size or (minimum and not after <= merit):",
+    "while minimum and not after <= merit:",
+    "test_steps_are_shortened",
+)
+_solution(
+    "hessians-of-one-system-are-positive",
+    "if minimum and not kept and not lapack.cholesky(slope)[0, 0] > 0:",
+    "if False:",
+    "test_saddles_are_refused",
+)
+_solution(
+    "roots-at-0-are-not-tried",
+    "if not any(at_zeros[0]):",
+    "if False:",
+    "test_what_is_0_is_found_from_there[0.001]",
+)
+_solution(
+    "what-floats-raise-on-ends-the-search",
+    "found = np.array(self.every(*point.tolist()))\n            except NOT_IN_MATH:",
+    "found = np.array(self.every(*point.tolist()))\n            except KeyError:",
+    "test_what_floats_raise_on_is_computed_by_arrays",
+)
+_solution(
+    "stages-are-those-of-the-step-before",
+    "found: np.ndarray = inverse @ np.array(moves) / h[:, None, None]",
+    "found: np.ndarray = inverse @ np.roll(moves, 1, 0) / h[:, None, None]",
+    "test_stages_are_looked_for_where_scipy_left_them",
+)
+_solution(
+    "unit-arrays-are-full-of-ones",
+    "found = _named([self.number(0)] * _size(shape), shape)",
+    "found = _named([self.number(1)] * _size(shape), shape)",
+    "test_slopes_of_arrays_by_arrays_are_floats",
+)
+_solution(
+    "parts-of-an-unknown-are-taken-in-the-order-they-are-returned",
+    "leaves = leaves_like(found, self.tree)",
+    "leaves = leaves_of(found)",
+    "test_what_fits_no_structure_says_so",
+)
+_solution(
+    "the-linear-equations-of-a-step-are-not-counted",
+    "step += _elements(op.lead, lengths) * (n**3 // 3 + n**2)",
+    "step += 0 * n",
+    "test_one_step_to_a_solution_is_counted",
+)

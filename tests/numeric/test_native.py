@@ -176,15 +176,18 @@ def test_bits_depend_on_the_element_alone(name, monkeypatch):
     """Not on its place, on where blocks begin, or on the number of threads."""
     build, xs = FORMULAS[name]
     given = arguments(name, 1000, 4)
+    value, gradient = nm.lower(build(), xs, backend="numpy").value_and_grad(*given)
     results = []
     for threads in (1, 2):
         monkeypatch.setattr(native, "BLOCK", 64)
         monkeypatch.setattr(native, "_LEAST", 64)
         found = nm.lower(build(), xs, backend="native", threads=threads).value_and_grad(*given)
         results.append(found)
-    for a, b in zip(results[0][1], results[1][1], strict=True):
+    for a, b, expected in zip(results[0][1], results[1][1], gradient, strict=True):
         np.testing.assert_array_equal(a, b)
+        near(a, expected)
     assert results[0][0] == results[1][0]
+    near(results[0][0], value)
 
 
 def test_an_element_has_the_same_bits_in_any_place():
@@ -225,6 +228,19 @@ def test_what_is_put_together_along_rows_goes_along_columns_where_rows_are_few(n
     for a, b in zip(F(x, v), G(x, v), strict=True):
         near(a, b)
     assert variants(F) == {n <= 16}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_blocks_of_any_width_are_turned_around(dtype):
+    """In squares of 8 and of 4, and what is left of these."""
+    rng = np.random.default_rng(0)
+    F, G = pair([sd.softmax(X * V, axis=1), sd.logsumexp(X, axis=1)], (X, V))
+    for d in (*range(1, 18), 31):
+        for x in (rng.normal(size=(150, d)), rng.normal(size=(150, 2 * d))[:, :d]):
+            given = x.astype(dtype, copy=False), rng.normal(size=d).astype(dtype)
+            for a, b in zip(F(*given), G(*given), strict=True):
+                near(a, b, dtype)
+    assert variants(F) == {False}
 
 
 @pytest.mark.parametrize("folds", [False, True])
@@ -302,7 +318,8 @@ def test_extreme_numbers_keep_their_meaning():
         rows = odd[: 9 * 8].reshape(8, 9)
         F, G = pair([sd.logsumexp(X, axis=1), sd.softmax(X, axis=1), sd.max(X, axis=1)], X)
         infinite = np.array([[np.inf, 800, 1], [-np.inf] * 3, [np.inf, np.inf, 0], [-np.inf, 1, 2]])
-        for given in (rows, infinite):
+        undefined = np.array([[800, np.nan, 1], [np.nan, 800, 1], [1, 2, np.nan], [0, 1, 2]])
+        for given in (rows, infinite, undefined):
             for a, b in zip(F(given), G(given), strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-14)
 

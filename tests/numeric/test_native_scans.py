@@ -1,5 +1,6 @@
 """Scans in machine code: each step is what interpret makes of the carry before it."""
 
+import functools
 import gc
 import pickle
 
@@ -308,6 +309,43 @@ def test_backends_of_one_loop_do_not_mix(ran):
     assert not ran
     np.testing.assert_allclose(fast(0.5, 0.25), wanted, rtol=1e-14)
     assert ran
+
+
+@DTYPES
+@pytest.mark.parametrize("name", ["lotka_volterra", "garch", "masked", "fibonacci", "rnn"])
+@pytest.mark.parametrize("checkpoint", [1, 2, 50])
+def test_folds_are_loops_too(name, checkpoint, dtype, ran):
+    (of,) = [of for of in ALL if of.name == name]
+    xs, at = of.symbols(), [np.asarray(v, dtype)[()] for v in of.point()]
+    loss = of.loss(functools.partial(sd.scan, checkpoint=checkpoint), *xs)
+    F = nm.lower(loss, xs, backend="native")
+    value, gradient = F.value_and_grad(*at)
+    plain = of.loss(sd.scan, *xs)
+    env = dict(zip(xs, of.point(), strict=True))
+    wanted = nm.interpret([plain, *sd.grad(plain, xs)], env)
+    for one, other in zip((value, *gradient), wanted, strict=True):
+        near(np.asarray(one, dtype), np.asarray(other), dtype, 1e4)
+    assert len(ran) > 1
+    assert all(ran)
+
+
+@DTYPES
+@pytest.mark.parametrize("reverse", [False, True])
+def test_folds_of_arrays_write_each_row_to_its_place(reverse, dtype, ran):
+    """Whole numbers, and a carry whose places are turned around in each step."""
+    c, w, x = sd.symbol("c", 80), sd.symbol("w", 80), sd.symbol("x", 7)
+    at = [np.arange(80) % 3, np.arange(80) % 2, np.array([1, 2, 0, 1, 1, 3, 1])]
+    at = [np.asarray(v, dtype) for v in at]
+    found = []
+    for checkpoint in (3, False):
+        last = sd.scan(
+            lambda c, x: (c[::-1] * x + w, None), c, x, reverse=reverse, checkpoint=checkpoint
+        )[0]
+        F = nm.lower(sd.sum(last[::3] ** 2), [c, w, x], backend="native")
+        found.append(F.grad(*at))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert all(ran)
 
 
 # Arrays -------------------------------------------------------------------------------------------

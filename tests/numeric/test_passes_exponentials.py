@@ -164,6 +164,24 @@ def test_no_largest_element_is_looked_for_where_none_is_far_out(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("more", [[], [0.0, 0.5], [900.0, 899.0]], ids=["alone", "near", "beyond"])
+def test_shares_that_are_far_below_0_together_have_all_their_digits(dtype, more):
+    """Exponentials lose digits long before shares do; those of rows beside them do not matter."""
+    limit, eps = np.log(np.finfo(dtype).max), np.finfo(dtype).eps
+    rows = [[-0.97, -1.03], [-0.9, -1.1], [-0.5, -1.04], [-3, -3.01], [0.4, 0.41], [1.1, 1.0]]
+    for row in limit * np.array(rows):
+        x = np.array([row, *([more] if more else [])], dtype)
+        value, share = softmax(x)
+        with mp.workdps(40):
+            exact = mp.log(sum(mp.exp(mp.mpf(float(v))) for v in x[0]))
+            wanted = [float(mp.exp(mp.mpf(float(v)) - exact)) for v in x[0]]
+        np.testing.assert_allclose(value[0], float(exact), rtol=4 * eps)
+        bound = 4 * eps * (1 + np.abs(x[0] - x[0].max()))
+        for found, right, allowed in zip(share[0], wanted, bound, strict=True):
+            assert abs(found - right) <= allowed * right + np.finfo(dtype).smallest_subnormal
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_logarithms_near_0_have_all_their_digits(dtype):
     """Those of a sum near 1: the exponential of 1e-20 is 1."""
     rows = [[1e-20, -400.0], [1e-10, -30.0], [-1e-3, -6.9], [1e-5, -60.0], [-0.5, -0.6], [1.0, 2.0]]

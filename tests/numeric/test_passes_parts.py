@@ -70,9 +70,13 @@ def test_loops_compute_the_same(name):
         known = {z: wanted[:12] + row, y: wanted[12:24], M: wanted[24:48].reshape(3, 8)}
         used = {x: v for x, v in known.items() if x in sd.free_symbols(f)}
         wanted = np.tanh(wanted) / 2 + nm.interpret(f, used).sum() / 9
-    np.testing.assert_allclose(nm.lower(last, [rows, start])(*at), wanted, rtol=1e-13)
+    rounding = np.finfo(float).eps  # of addends near 1
+    np.testing.assert_allclose(
+        nm.lower(last, [rows, start])(*at), wanted, rtol=1e-13, atol=rounding
+    )
 
 
+@pytest.mark.numpy_only("how often it calls")
 def test_gates_of_a_loop_are_one_call():
     w, x = sd.symbol("w", (128, 32)), sd.symbol("x", ("n", 128))
 

@@ -10,7 +10,9 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering.names import Emitter
 from numeric.lowering.passes import unrolling
+from numeric.lowering.programs import of_elements
 
 
 @pytest.fixture
@@ -177,3 +179,18 @@ def test_sums_of_products_are_sums_of_products(always, seed):
     found, expected = nm.lower(outputs, [x, y])(*at.values()), nm.interpret(outputs, at)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b, strict=True)
+
+
+def test_slopes_of_arrays_by_arrays_are_floats():
+    """They contain the unit array, which has zeros off its diagonal."""
+    x, a = sd.symbol("x", (2, 2)), sd.symbol("a", (2, 2))
+    body = x @ x + 3 * x - a
+    slope = sd.jacobian(body, x)
+    make = of_elements(Emitter(), "slopes", [x, a], [body, slope])
+    assert make is not None
+    at, beside = np.random.default_rng(2).normal(size=(2, 2, 2))
+    found = make(beside.ravel().tolist())(*at.ravel().tolist())
+    wanted = nm.interpret([body, slope], {x: at, a: beside})
+    np.testing.assert_allclose(found, np.concatenate([y.ravel() for y in wanted]), rtol=1e-15)
+    unit = sd.jacobian(x, x)  # alone it is no array of floats
+    assert nm.lower(unit + 0 * x[0, 0], x)(at).tolist() == np.eye(4).reshape(2, 2, 2, 2).tolist()

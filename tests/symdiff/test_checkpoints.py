@@ -148,6 +148,74 @@ def test_arrays_that_are_no_floats_of_python():
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("n", [1, 7, 5000])
+def test_folds_of_numbers_are_exact(n, reverse):
+    """Whole numbers: a step too few, or a row in another's place, is one more or less."""
+    x, y = sd.symbol("x", n), sd.symbol("y", (n, 2))
+
+    def f(c, v):
+        x, y = v
+        return (c[0] + x * c[1], c[1] + y[1] - y[0], c[2] + a), c[1] * x
+
+    at = [3.0, 2.0, np.arange(n) % 7 - 3.0, np.arange(2.0 * n).reshape(n, 2) % 5]
+    found = []
+    for checkpoint in (False, n, max(n // 3, 1)):
+        last, ys = sd.scan(f, (s, 1.0, a), (x, y), reverse=reverse, checkpoint=checkpoint)
+        loss = last[0] * 2 - last[2] + sd.sum(ys)
+        found.append(nm.lower([loss, *sd.grad(loss, [a, s, x, y])], [a, s, x, y])(*at))
+    for others in found[1:]:
+        for one, other in zip(found[0], others, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("checkpoint", [2, 6])
+def test_steps_of_folds_that_math_refuses_are_numpys(checkpoint):
+    """1/0 in the middle of a loop of Python floats, which goes on behind it."""
+    x = sd.symbol("x", 6)
+    last = sd.scan(lambda c, x: (c * a + 1 / x, None), s, x, checkpoint=checkpoint)[0]
+    loss = nm.lower(sd.grad(last, [a, x]), [a, s, x])
+    with np.errstate(all="ignore"):
+        _, slope = loss(0.5, 1.0, np.array([1.0, 2, 0, 4, -2, 1]))
+    np.testing.assert_array_equal(slope, [-1 / 32, -1 / 64, -np.inf, -1 / 64, -1 / 8, -1])
+
+
+@pytest.mark.parametrize("size", [3, 80])
+def test_folds_over_a_length_by_name(size):
+    c, x = sd.symbol("c", "m"), sd.symbol("x", 5)
+    at = [0.5, np.linspace(-1, 1, size), np.arange(5.0)]
+    found = []
+    for checkpoint in (2, False):
+        last = sd.scan(lambda c, x: (sd.tanh(c * x + a), None), c, x, checkpoint=checkpoint)[0]
+        found.append(nm.lower(sd.grad(sd.sum(last), [a, c, x]), [a, c, x])(*at))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-14)
+
+
+def test_steps_that_are_not_read_do_no_harm_to_segments():
+    """Behind the last state that a loss reads the roots of 0 have no part in the derivative."""
+    x = sd.symbol("x", 4)
+    states = sd.scan(lambda c, x: (sd.sqrt(c) * x + a, c), s, x, checkpoint=2)[1]
+    env = {a: 0.0, s: 4.0, x: np.array([1.0, 0, 1, 1])}
+    by_a, by_x = nm.interpret(sd.grad(states[1], [a, x]), env)
+    assert by_a == 1
+    np.testing.assert_array_equal(by_x, [2, 0, 0, 0])
+
+
+def test_a_last_state_leaves_no_checks_in_its_folds():
+    """All steps are reached from it: there are no zeros to keep apart from numbers."""
+    x = sd.symbol("x", 9)
+    last = sd.scan(lambda c, x: (sd.sqrt(c) + a * x, None), s, x, checkpoint=True)[0]
+    steps = list(sd.nodes(list(sd.grad(last, [a, s, x]))))
+    folds = []
+    for node in steps:  # which grows by what is inside
+        if isinstance(node.op, Fold):
+            folds.append(node)
+            steps += sd.nodes(node.op.body)
+    assert len(folds) == 2
+    assert not [node for node in steps if "strong" in repr(node.op).lower()]
+
+
 def test_what_a_mask_discards_stays_discarded():
     z = sd.symbol("z", 5)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import pickle
+import re
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from mpmath import mp
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import programs, roots, structure
 from symdiff.errors import ConvergenceError, NotDifferentiable, ShapeError, Unsupported
 from symdiff.exact.evaluation import evaluate_exact
 from symdiff.transforms.roots import Root
@@ -360,6 +363,89 @@ def test_a_map_for_which_gradients_do_not_converge():
     assert len(error.value.worst) == 1
 
 
+# Unknowns of several arrays -----------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """An unknown with names."""
+
+    first: Any
+    second: Any
+
+
+def test_unknowns_in_tuples_and_dicts_are_found_together():
+    """Against the same equations over one vector, with derivatives."""
+
+    def f(z):
+        low, (high, whole) = z["low"], z["rest"]
+        return {
+            "low": low * 3 + high - a,
+            "rest": (sd.tanh(low) + 2 * high - sd.sum(whole), whole - W @ whole - high * u),
+        }
+
+    start = {"low": 0.5, "rest": (1.0, [0.25, 0.5, 1.0])}
+    found = sd.root(f, start)
+    assert found.keys() == start.keys()
+    assert [found["rest"][k].shape for k in (0, 1)] == [(), (3,)]
+
+    def joined(x):
+        of = f({"low": x[0], "rest": (x[1], x[2:])})
+        return sd.concat([sd.stack([of["low"], of["rest"][0]]), of["rest"][1]])
+
+    flat = sd.root(joined, [0.5, 1.0, 0.25, 0.5, 1.0])
+    together = sd.concat([sd.stack([found["low"], found["rest"][0]]), found["rest"][1]])
+    at = {W: WEIGHTS / 4, u: BIAS, a: 1.5}
+    one, other = (
+        nm.interpret([x, sd.jacobian(x, u), sd.diff(x, a, 2), sd.grad(x @ x, W)], at)
+        for x in (together, flat)
+    )
+    for value, wanted in zip(one, other, strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_the_structure_of_the_start_is_that_of_all_solutions():
+    fixed = sd.fixed_point(
+        lambda z: Pair(sd.cos(z.second) / 2, sd.sin(z.first) * t), Pair(0.1, 0.2)
+    )
+    assert isinstance(fixed, Pair)
+    value = nm.interpret([*fixed], {t: 0.5})
+    np.testing.assert_allclose(value, [np.cos(value[1]) / 2, np.sin(value[0]) / 2], rtol=1e-14)
+
+    least = sd.minimize(
+        lambda w: sd.sum((X @ w["slope"] + w["offset"] - Y) ** 2),
+        {"slope": np.zeros(2), "offset": 0},
+    )
+    wanted = np.linalg.lstsq(np.column_stack([X, np.ones(8)]), Y, rcond=None)[0]
+    found = nm.interpret([least["slope"], least["offset"]], {})
+    np.testing.assert_allclose([*found[0], found[1]], wanted, rtol=1e-12)
+
+    solved = sd.linear_solve(lambda z: (2 * z[0] + sd.sum(z[1]), 3 * z[1] + z[0]), (a, v3))
+    found = nm.interpret([*solved], {a: 1.0, v3: [1.0, 2.0, 3.0]})
+    residual = 2 * found[0] + found[1].sum(), 3 * found[1] + found[0]
+    np.testing.assert_allclose(residual[0], 1, rtol=1e-12)
+    np.testing.assert_allclose(residual[1], [1, 2, 3], rtol=1e-12)
+    assert sd.root(lambda x: x, ()) == ()
+
+
+def test_what_fits_no_structure_says_so():
+    start = {"a": 1.0, "b": np.ones(3)}
+    shown = re.escape("x is {'a': shape (), 'b': shape (3,)}, the function returned ")
+    with pytest.raises(TypeError, match=shown + re.escape("(shape (), shape (3,)): another")):
+        sd.root(lambda x: (x["a"] - t, x["b"]), start)
+    with pytest.raises(TypeError, match=shown + re.escape("{'a': shape ()}: another structure")):
+        sd.fixed_point(lambda x: {"a": x["a"] - t}, start)
+    with pytest.raises(
+        ShapeError, match=r"x, part 1, has shape \(3,\), the function returned \(2,\)"
+    ):
+        sd.root(lambda x: {"a": x["a"] - t, "b": x["b"][:2]}, start)
+    with pytest.raises(TypeError, match="the function returned 'b'; expected an expression"):
+        sd.root(lambda x: {"a": x["a"] - t, "b": "b"}, start)
+    with pytest.raises(TypeError, match="None"):
+        sd.root(lambda x: x, {"a": None})
+    with pytest.raises(ValueError, match="a solver looks for one array, x0 is"):
+        sd.root(lambda x: x, start, solver=bisection)
+
+
 # Bound symbols, batches and walks -----------------------------------------------------------------
 
 
@@ -514,9 +600,24 @@ def test_sparsity():
     assert sd.sparsity(sd.fixed_point(lambda z: sd.tanh(u * z[0]), u), u).all()
 
 
+def test_one_step_to_a_solution_is_counted():
+    x = sd.symbol("x", 3)
+    step = sd.count_operations([body := sd.tanh(W @ x) - u, sd.jacobian(body, x)]) + 3**3 // 3 + 9
+    root = sd.root(lambda x: sd.tanh(W @ x) - u, u)
+    assert sd.count_operations(root) == step
+    many = sd.batch(root, {u: sd.symbol("us", (5, 3))})
+    assert sd.count_operations(many) == 5 * step
+    solved = sd.linear_solve(lambda x: W @ x + W.T @ x, u)
+    assert sd.count_operations(solved) == sd.count_operations(W @ x + W.T @ x)
+    gradient = sd.grad(sd.sum(root**2), u)
+    assert step < sd.count_operations(gradient) < 3 * step
+    f = nm.lower(root, [W, u])
+    assert f"operations: {step};" in f.explain({})
+
+
 def test_what_does_not_know_solutions_says_so():
     x = sd.root(lambda x: x**3 + t * x - 1, 1.0)
-    for refused in (sd.to_sympy, sd.count_operations, lambda x: sd.series(x, t, 0, 2)):
+    for refused in (sd.to_sympy, lambda x: sd.series(x, t, 0, 2)):
         with pytest.raises(Unsupported, match="root"):
             refused(x)
     with pytest.raises(Unsupported, match="root has a solver"):
@@ -592,6 +693,9 @@ def test_steps_are_shortened():
     """Newton's own steps go ever further from the root of arctan."""
     x = sd.root(lambda x: sd.arctan(x - t), 30.0)
     assert nm.interpret(x, {t: 0.5}) == pytest.approx(0.5, rel=1e-15)
+    ts = sd.symbol("ts", 2)
+    both = nm.interpret(sd.batch(x, {t: ts}), {ts: [0.5, 29.0]})
+    np.testing.assert_allclose(both, [0.5, 29.0], rtol=1e-15)
 
 
 def test_equations_that_are_not_numbers_say_so():
@@ -629,6 +733,116 @@ def test_a_root_at_0_is_found_to_rounding():
     # What goes on to fall is not at rest, however little is left.
     with pytest.raises(ConvergenceError, match="in 60 steps"):
         nm.interpret(sd.root(lambda x: sd.exp(x) - t, 0.0, max_steps=60), {t: 1e-40})
+    ts = sd.symbol("ts", 2)
+    both = sd.batch(sd.root(lambda x: sd.exp(x) - t, 0.0, max_steps=60), {t: ts})
+    with pytest.raises(ConvergenceError, match="in 60 steps"):
+        nm.interpret(both, {ts: [1.0, 1e-40]})
+
+
+HILBERT = 1 / (np.arange(5)[:, None] + np.arange(5) + 1)
+# A system of which t is a param, where it is asked for, and how far apart two ways may end.
+ALONE = {
+    **{
+        name: (lambda t, f=f, start=start: sd.root(lambda x: f(Functions, x, t), start), at, 1e-15)
+        for name, (f, start, at) in SCALAR.items()
+    },
+    "steps that have to be shorter": (
+        lambda t: sd.root(lambda x: sd.arctan(x - t), 30.0), 0.5, 1e-15,
+    ),
+    "a layer": (
+        lambda t: sd.fixed_point(lambda z: layer(z, t * WEIGHTS, BIAS), np.zeros(3)), 0.5, 1e-14,
+    ),
+    "a matrix": (
+        lambda t: sd.root(lambda x: x @ x @ x + t * x - WEIGHTS, WEIGHTS), 9.0, 1e-14,
+    ),
+    "what rounding leaves much of": (
+        lambda t: sd.root(lambda x: HILBERT @ (x + sd.tanh(x)) - t, np.zeros(5)), 1e-3, 1e-9,
+    ),
+    "singular at the root": (lambda t: sd.root(lambda x: (x - t) ** 3 * x, 2.0), 1.0, 1e-4),
+    "a minimum": (
+        lambda t: sd.minimize(lambda x: sd.sum(sd.cosh(x - BIAS)) + t * x @ x, np.zeros(3)),
+        0.25, 1e-14,
+    ),
+    "a minimum behind a hill": (
+        lambda t: sd.minimize(lambda x: (x * x - t) ** 2 + x / 8, 0.1), 1.0, 1e-14,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_one_system_is_solved_as_those_of_a_batch_are(name):
+    """Alone it has ways of its own: whole steps, slopes that are kept, Python floats."""
+    make, at, apart = ALONE[name]
+    x = make(t)
+    alone = nm.interpret(x, {t: at})
+    ts = sd.symbol("ts", 1)
+    (batched,) = nm.interpret(sd.batch(x, {t: ts}), {ts: np.array([at])})
+    np.testing.assert_allclose(alone, batched, rtol=apart)
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_floats_and_arrays_lead_to_the_same_root(name, monkeypatch):
+    make, at, apart = ALONE[name]
+    alone = nm.interpret(make(t), {t: at})
+    monkeypatch.setattr(programs, "ELEMENTS", 0)
+    monkeypatch.setattr(structure, "_MADE", {})
+    np.testing.assert_allclose(nm.interpret(make(t), {t: at}), alone, rtol=apart)
+
+
+def test_what_floats_raise_on_is_computed_by_arrays():
+    """A step of log leads below 0, where math raises, and is halved."""
+    x = sd.root(lambda x: sd.log(x) - t, 30.0)
+    assert nm.interpret(x, {t: -1.0}) == pytest.approx(np.exp(-1), rel=1e-15)
+    y = sd.root(lambda y: sd.stack([sd.log(y[0]) - t, y[1] - y[0]]), [30.0, 1.0])
+    np.testing.assert_allclose(nm.interpret(y, {t: -1.0}), np.exp([-1.0, -1.0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("steep", [
+    lambda x: sd.where(x > 1, 1e13 * (x - 1 + 2e-9), 0),
+    lambda x: 1e9 * sd.maximum(x - 1 + 2e-9, 0),
+    lambda x: 10 * sd.softplus(1e8 * (x - 1)),
+])  # fmt: skip
+@pytest.mark.parametrize("start", [1 + 1e-9, 1 + 1e-5])
+def test_a_slope_of_elsewhere_does_not_tell_that_a_root_is_there(steep, start):
+    """Almost all falls away at once; the root is where the slope of that side leads."""
+    x = sd.root(lambda x: steep(x) + 1e-3 * (x - t), start)
+    assert nm.interpret(x, {t: 0.5}) == pytest.approx(0.5, rel=1e-15)
+
+
+def test_what_is_smooth():
+    """Neither kinks nor jumps are: their slopes tell nothing of the other side."""
+    for f, smooth in (
+        (lambda x: sd.tanh(W @ x) + x**3 / (1 + x @ x), True),
+        (lambda x: sd.sum(sd.erf(x)) * x, True),
+        (lambda x: sd.abs(x) + x, False),
+        (lambda x: sd.hypot(x, 2 * x), False),
+        (lambda x: x + sd.floor(x), False),
+        (lambda x: sd.where(x > 0, x, 2 * x), False),
+        (lambda x: sd.maximum(x, 2 * x), False),
+        (lambda x: x + sd.max(x), False),
+        (lambda x: sd.gammasgn(x) * x, False),
+        (lambda x: sd.sort(x), False),
+    ):
+        assert roots.RootOf(sd.root(f, u).op).is_smooth == smooth
+
+
+@pytest.mark.parametrize("start", [0, 0.0, 1e-3])
+def test_what_is_0_is_found_from_there(start):
+    ts = sd.symbol("ts", 2)
+    for solve, f in (
+        (sd.root, lambda x: sd.tanh(t * x)),
+        (sd.root, lambda x: t * sd.expm1(x)),
+        (sd.fixed_point, lambda x: sd.sin(x) / (1 + t)),
+        (sd.minimize, lambda x: sd.sum(t * x**2 + x**4)),
+    ):
+        for shape in ((), (3,)):
+            x = solve(f, np.full(shape, start) if shape else start)
+            zero = np.zeros(shape)
+            np.testing.assert_allclose(nm.lower(x, [t])(1.5), zero, atol=1e-30)
+            batch = nm.interpret(sd.batch(x, {t: ts}), {ts: [1.5, 2.0]})
+            np.testing.assert_allclose(batch, [zero, zero], atol=1e-30)
+            many = np.array(sd.evalf(x, 20, {t: 1.5})).ravel().tolist()
+            assert all(abs(value) < mp.mpf(10) ** -30 for value in many)
 
 
 def test_what_a_solver_returns_is_polished_and_verified():

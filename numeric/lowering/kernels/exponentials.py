@@ -1,6 +1,7 @@
 """Sums of exponentials: their logarithm, and the share of each of them, by one exponential each.
 
-All are over the last axis, less the largest element where exponentials may leave the floats.
+All are over the last axis, less the largest element where exponentials may leave the floats or lose
+digits.
 """
 
 from __future__ import annotations
@@ -69,49 +70,59 @@ def softmax(x: np.ndarray, over: Over = _whole) -> tuple[Any, np.ndarray]:
 def _totals(x: np.ndarray, over: Over, out: np.ndarray | None = None) -> tuple[Any, Any]:
     """The sums of the exponentials of x less what is subtracted, and that; ``out`` has them.
 
-    Nothing is subtracted in rows of which no element is far out.  Where that is all of them, it is
-    not looked for.
+    Nothing is subtracted in rows whose exponentials are good for their sum.  Where that is all of
+    them, the largest is not looked for.
     """
 
     def total(top: Any) -> Any:
         def part(here: slice) -> Any:
-            e = _exponentials(x[..., here], top, None if out is None else out[..., here])
-            return None if e is None else _sum(e)
+            return _sum(_exponentials(x[..., here], top, None if out is None else out[..., here]))
 
-        parts = over(part)
-        return None if any(part is None for part in parts) else added(parts)
+        return added(over(part))
 
-    if x.dtype in _FAR:
-        found = total(None)
-        if found is not None:
-            return found, None
-    top = _top(x)
+    plain = None
+    if x.size and x.dtype in _FAR:
+        plain = total(None)
+        least, most = _range(plain)
+        if most < np.inf:
+            if least >= 1:
+                return plain, None
+            low = over(lambda here: x[..., here].min())
+            if min(low) >= -_FAR[x.dtype]:
+                return plain, None
+    top = _top(x, plain)
     return total(top), top
 
 
+def _range(x: np.ndarray) -> tuple[Any, Any]:
+    """The least and the largest element; of one, no reduction takes a microsecond to find it."""
+    return (x.item(), x.item()) if x.size == 1 else (x.min(), x.max())
+
+
 def _exponentials(x: np.ndarray, top: Any, out: np.ndarray | None) -> Any:
-    """``exp(x - top)``; where top is None, those of x itself, or None if some are far out."""
-    if top is not None:
-        e = np.subtract(x, top, out=out)
-        return np.exp(e, out=e)
-    far = _FAR[x.dtype]
-    return np.exp(x, out=out) if x.size and -far <= x.min() and x.max() <= far else None
+    """``exp(x - top)``, of x itself where top is None."""
+    if top is None:
+        return np.exp(x, out=out)
+    e = np.subtract(x, top, out=out)
+    return np.exp(e, out=e)
 
 
 _FAR = {np.dtype(t): float(np.log(np.finfo(t).max)) - 23 for t in (np.float32, np.float64)}
-"""How far out elements may be such that exponentials, and sums of 10⁹ of them, are floats."""
+"""How far below 0 elements may be such that their exponentials have all digits."""
 
 
-def _top(x: np.ndarray) -> Any:
+def _top(x: np.ndarray, plain: Any) -> Any:
     """What is subtracted in each row: the largest element where it is finite, else 0.
 
-    And 0 where no element is far out, whatever other rows have.
+    And 0 where the sum ``plain`` of the exponentials themselves is a float, and those that matter
+    have all digits: all of the row, or those that count beside 1.  This does not depend on other
+    rows.
     """
     top = _largest(x)[..., None]
     needed = np.isfinite(top)
-    if x.dtype in _FAR:
-        far = _FAR[x.dtype]
-        needed &= (top > far) | ~(_smallest(x)[..., None] >= -far)
+    if plain is not None:
+        whole = _smallest(x)[..., None] >= -_FAR[x.dtype]
+        needed &= ~((plain < np.inf) & ((plain >= 1) | whole))
     return np.where(needed, top, 0)
 
 
@@ -143,12 +154,12 @@ def _logarithm(x: np.ndarray, total: Any, top: Any) -> Any:
     if top is not None:
         near &= top[..., 0] == 0
         value = value + top[..., 0]
-    if near.any():
+    if near.any() if near.ndim else near:
         rows = x[near]
-        place = rows.argmax(axis=-1)[:, None]
-        most = np.take_along_axis(rows, place, -1)
-        e = np.exp(rows - most)
-        np.put_along_axis(e, place, 0, -1)
+        largest = np.arange(len(rows)), rows.argmax(axis=-1)
+        most = rows[largest]
+        e = np.exp(rows - most[:, None])
+        e[largest] = 0
         value = np.asarray(value)
-        value[near] = most[:, 0] + np.log1p(_sum(e)[:, 0])
+        value[near] = most + np.log1p(_sum(e)[:, 0])
     return value[()]

@@ -1,7 +1,9 @@
 """Newton's method for batches of systems of equations, and of minimisers.
 
-Each system of a batch has steps of its own, and rests when it is solved.  Arrays have the batch
-first, flattened: points (b, n), what is left of the equations (b, n), their slopes (b, n, n).
+One system is solved by ``direct`` as long as steps lessen what is left, in as few calls as that
+takes; ``solved`` does the rest, and batches.  Each system of a batch has steps of its own, and
+rests when it is solved.  Its arrays have the batch first, flattened: points (b, n), what is left of
+the equations (b, n), their slopes (b, n, n).
 
 Sources: Nocedal and Wright, Numerical Optimization (2006), 3.1 and 11.2; Dauphin et al.,
 Identifying and attacking the saddle point problem (2014), for steps where a Hessian is not positive
@@ -11,10 +13,11 @@ definite.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from numeric.lowering.kernels import lapack
 from symdiff.errors import ConvergenceError
 
 if TYPE_CHECKING:
@@ -28,6 +31,14 @@ _HALVINGS = 40
 _SHRINKING = 0.7
 # So many steps that lessen nothing show that nothing more can be.
 _IDLE = 5
+# A step that needs to be shorter than this part of itself is none of the simple ones.
+_SHARE = 1e-2
+# A slope of a point before has to lessen steps to this part of themselves.
+_KEPT = 0.1
+# So many numbers are Python's, which takes less than calls of NumPy.
+_FEW = 32
+# Rounding, by the bytes of a number.
+_EPS = {4: 2.0**-23, 8: 2.0**-52, 16: 2.0**-52}
 # Norms from here on have squares that are far from the least float, by the bytes of a number.
 _TINY = {4: 1e-15, 8: 1e-150, 16: 1e-150}
 
@@ -43,12 +54,125 @@ class State(NamedTuple):
 Evaluated: TypeAlias = "Callable[[np.ndarray], State]"
 
 
+class Way(NamedTuple):
+    """How far steps have come: a point, whether it is a root, and what they took.
+
+    ``steps`` is how many they were, ``first`` what was left where they began.
+    """
+
+    x: np.ndarray
+    done: bool
+    steps: int
+    first: float
+
+
+class System(Protocol):
+    """One system of equations; ``is_smooth``: whether slopes change by little near a root."""
+
+    is_smooth: bool
+
+    def __call__(self, x: np.ndarray, /) -> tuple[np.ndarray, np.ndarray, float]:
+        """What is left at a point (n,), its slope (n, n), and the merit of a minimiser."""
+
+    def residual(self, x: np.ndarray, /) -> np.ndarray:
+        """The first of them."""
+
+
+def direct(system: System, x: np.ndarray, max_steps: int, *, minimum: bool = False) -> Way:
+    """Newton's steps from a point, as long as each of them is one that ``solved`` takes.
+
+    Near the root of smooth equations a slope is kept, and the residual alone tells what is left to
+    go.  A slope that does not lessen that is made anew: it cannot tell whether more can be done.
+
+    Args:
+        system: the equations.
+        x: the point, of at least one element.
+        max_steps: how many steps there may be.
+        minimum: whether slopes are Hessians, which have to be positive definite.
+
+    >>> class Square:
+    ...     is_smooth = True
+    ...     def __call__(self, x):
+    ...         return self.residual(x), 2 * x[:, None], 0.0
+    ...     def residual(self, x):
+    ...         return x * x - 9
+    >>> way = direct(Square(), np.ones(1), 100)
+    >>> way.x.tolist(), way.done
+    ([3.0], True)
+    """
+    with np.errstate(all="ignore"):
+        f, slope, merit = system(x)
+        first = size = math.sqrt(f.dot(f))
+        eps, tiny = _EPS[x.itemsize], _TINY[x.itemsize]
+        root_eps = math.sqrt(eps)
+        reach, last, steps = _span(x), math.inf, 0
+        kept = False  # whether the slope is that of the point before
+        while steps < max_steps:
+            if minimum and not kept and not lapack.cholesky(slope)[0, 0] > 0:
+                break
+            if not tiny < size < math.inf:
+                return Way(x, not f.any(), steps, first)
+            move = lapack.solve_vector(slope, f)
+            if not move.dot(move) < math.inf:
+                break
+            there = x - move
+            wide = _span(there)
+            near = _span(move) <= root_eps * max(reach, wide)
+            parts = _parts(move, there) if near else math.inf
+            if parts <= 2 * eps:  # what is left to go changes the last digit at most
+                return Way(there, True, steps + 1, first)
+            if kept and not parts <= _KEPT * last:
+                (f, slope, merit), kept = system(x), False
+                size = math.sqrt(f.dot(f))
+                continue
+            steps += 1
+            kept = near and system.is_smooth
+            if kept:
+                f = system.residual(there)
+            else:
+                f, slope, after = system(there)
+            left = math.sqrt(f.dot(f))
+            if near:
+                if parts > _SHRINKING * last and left > _SHRINKING * size:
+                    return Way(there if left < size else x, True, steps, first)
+            else:
+                share = 1.0
+                while not left <= (1 - _ENOUGH * share) * size or (minimum and not after <= merit):
+                    share /= 2
+                    if share < _SHARE:
+                        return Way(x, False, steps, first)
+                    there = x - share * move
+                    f, slope, after = system(there)
+                    left, wide = math.sqrt(f.dot(f)), _span(there)
+                merit = after
+            x, reach, size, last = there, wide, left, parts
+        return Way(x, False, steps, first)
+
+
+def _span(x: np.ndarray) -> float:
+    """The size of the largest element."""
+    few = x.size <= _FEW
+    return max(map(abs, x.tolist())) if few else float(np.maximum.reduce(np.abs(x)))
+
+
+def _parts(move: np.ndarray, x: np.ndarray) -> float:
+    """The size of a move by that of each element, where it is largest."""
+    pairs = zip(move.tolist(), x.tolist(), strict=True)
+    return max([abs(m / v) if v else math.inf for m, v in pairs if m], default=0.0)
+
+
 def solved(
-    name: str, evaluate: Evaluated, x: np.ndarray, max_steps: int, shape: tuple[int, ...]
+    name: str,
+    evaluate: Evaluated,
+    x: np.ndarray,
+    max_steps: int,
+    shape: tuple[int, ...],
+    way: Way | None = None,
 ) -> np.ndarray:
     """The roots near points ``x``; the slopes are Hessians if ``name`` is "minimize".
 
-    Raises ConvergenceError, in which elements have places of ``shape``.
+    Raises ConvergenceError, in which elements have places of ``shape``; the ``way`` to the points
+    counts.
 
     >>> def square(x):
     ...     f = x * x - [[2.0], [9.0]]
@@ -59,22 +183,27 @@ def solved(
     if not x.size:
         return x
     with np.errstate(all="ignore"):
-        return _Search(name, evaluate, x, shape).run(max_steps)
+        return _Search(name, evaluate, x, shape, way).run(max_steps)
 
 
 class _Search:
     """Points on their way to roots."""
 
     def __init__(
-        self, name: str, evaluate: Evaluated, x: np.ndarray, shape: tuple[int, ...]
+        self,
+        name: str,
+        evaluate: Evaluated,
+        x: np.ndarray,
+        shape: tuple[int, ...],
+        way: Way | None = None,
     ) -> None:
         self.name, self.evaluate, self.x, self.shape = name, evaluate, x, shape
         self.minimum = name == "minimize"
-        self.steps = 0
+        self.steps = way.steps if way else 0
         self.eps = float(np.finfo(x.dtype).eps)
         self.at = evaluate(x)
         self.size = _norms(self.at.residual)
-        self.first = self.size
+        self.first = np.full(len(x), way.first) if way else self.size
         self.done = self.size == 0
         # How far the last step that was near went, by the largest element and by each.
         self.last = np.full(len(x), np.inf)

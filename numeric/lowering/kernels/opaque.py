@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.kernels import matrices, matrix_functions, pseudoinverse, sequences
+from numeric.lowering.kernels import lapack, matrices, matrix_functions, pseudoinverse, sequences
 from numeric.lowering.kernels.exponentials import logsumexp
 from symdiff import opaque_ops
 from symdiff.graph import ops
@@ -25,9 +25,9 @@ def _solve_columns(
 ) -> np.ndarray:
     """``X`` with ``A X = B``; leading axes of B alone become columns: A is factorised once.
 
-    By NumPy, unless something else is to ``solve``.
+    By LAPACK, unless something else is to ``solve``.
     """
-    solve = solve or np.linalg.solve
+    solve = solve or lapack.solve
     extra = b.ndim - a.ndim
     if not extra:
         return solve(a, b)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from numeric.lowering.native.loops import LANES
 from numeric.lowering.native.source import (
     EMPTY,
+    JOINED,
     KINDS,
     Source,
     Written,
@@ -257,8 +258,7 @@ class ColumnsSource(Source):
     def _ends(self, line: Line) -> list[str]:
         """The lanes, in pairs, go to what a row has, or all rows."""
         v = line.value
-        join = "({} + {})" if line.fold == "+" else f"f_{line.fold}imum({{}}, {{}})"
-        whole = in_pairs([f"a{v}[r*WIDE + {k}]" for k in range(WIDE)], join)
+        whole = in_pairs([f"a{v}[r*WIDE + {k}]" for k in range(WIDE)], JOINED[line.fold])
         kept = self._kept_at(v, line.out, super()._names(line))
         return [
             "for (int r = 0; r < m; r++) {",
@@ -282,7 +282,7 @@ class ColumnsSource(Source):
             here, there = self._place(v, letters, names), self._index(letters, shape, names)
             lines += self._nested(shape, [f"s{v}[{here}] = w{v}[{there}];"], 1)
         lines += [
-            f"    fill(out[{k}], {self._count(x.shape)});"
+            f"    fill(o{k}, {self._count(x.shape)});"
             for k, x in enumerate(self.of.results)
             if x.axis is None and x.value in self.axes
         ]
@@ -293,7 +293,7 @@ class ColumnsSource(Source):
         for k, x in enumerate(self.of.results):
             if x.axis is None and x.value in self.axes:
                 count, v = self._count(x.shape), x.value
-                each = f"((real *)out[{k}])[k] += s{v}[k];"
+                each = f"o{k}[k] += s{v}[k];"
                 pieces.append([f"for (long k = 0; k < {count}; k++) {each}"])
                 pieces.append([f"fill(s{v}, {self._count(self._kept(v))});"])
         return pieces

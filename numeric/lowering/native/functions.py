@@ -102,6 +102,7 @@ _PARTS = {
     "log_of": "(x >= 1) & (x < 1.5) ? m_log1p(y) : m_log(x)",
     "carry": "f_known((x - y) - z)",
     "known": "x - x == 0 ? x : 0",
+    "larger": "y > x ? y : x",
     "finite": "x - x == 0 ? x : x > 0 ? c_largest : 0",
     "parity": "1 - 2*m_fabs(x - 2*m_floor(x/2))",
     "towards": "x == 0 ? m_copysign(0, y) : f_other_sign(x, y) ? x + y : x",
@@ -209,6 +210,15 @@ def called(text: str) -> dict[str, None]:
                 body = _body(name[2:])
                 stack += [(f"{kind}_{inner}", False) for kind, inner in _CALLED.findall(body)]
     return found
+
+
+def calls_library(text: str) -> bool:
+    """Whether a text calls a function that takes many operations.
+
+    >>> calls_library("f_sinh({0})"), calls_library("f_sqrt({0})")
+    (True, False)
+    """
+    return any(name.startswith("m_") and name[2:] in VECTOR for name in called(text))
 
 
 def definitions(text: str, single: bool, vector: frozenset[str]) -> list[str]:

@@ -193,7 +193,7 @@ class _Compiled:
         loaded = library(self.written.text, tuple(flags))
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
-        self._run.argtypes = [*[ctypes.c_long] * 3, *[ctypes.c_void_p] * 5]
+        self._run.argtypes = [*[ctypes.c_long] * 4, *[ctypes.c_void_p] * 5]
         count = len(self.written.operands) + len(self.written.results)
         self._call.argtypes = [ctypes.c_void_p, *[ctypes.py_object] * count]
         self._dtype = dtype
@@ -225,27 +225,14 @@ class _Compiled:
         ]
         turns = (ctypes.c_long * len(strides))(*strides)
         dims = (ctypes.c_long * len(written.dims))(*lengths(written.dims, known))
-        reads = ctypes.c_void_p * len(operands)
-        writes = ctypes.c_void_p * len(results)
+        reads = (ctypes.c_void_p * len(operands))(*[at for at, *_ in operands])
+        writes = (ctypes.c_void_p * len(results))(*[at for at, *_ in results])
         lanes = self._lanes(known)
 
         def run(i: int) -> None:
             first, behind = i * rows, max(count - (i + 1) * rows, 0)
-            self._run(
-                first,
-                count - behind - first,
-                behind,
-                reads(*[at + first * step for at, step, _ in operands]),
-                writes(
-                    *[
-                        at + (i if x.axis is None else first) * step
-                        for x, (at, step, _) in zip(written.results, results, strict=True)
-                    ]
-                ),
-                turns,
-                dims,
-                self._scratch(lanes),
-            )
+            here = count - behind - first
+            self._run(i, first, here, behind, reads, writes, turns, dims, self._scratch(lanes))
 
         spread(run, blocks, threads)
         found = [

@@ -146,7 +146,8 @@ class Line(NamedTuple):
     ``letters`` are the axes that its loop goes along, of the lengths ``dims``; ``words`` and
     ``out`` those of the operands and of the value.  Letters of the rows are left out of all;
     ``rows`` says which have them, the value last.  ``fold`` says what becomes of letters that the
-    value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min").
+    value lacks: it is the sum over them ("+"), or the largest or smallest ("max", "min"), or that
+    of those that are numbers ("largest").
     A sum of few products is written out: ``terms`` are its letters, and their lengths.
     One of many terms within a row ``is_long``: what each addition loses is carried to the next.
     ``back`` says how many rows before its own the value reads each operand, where that is not 0.
@@ -317,12 +318,13 @@ class Loops:
     ) -> None:
         """The logarithm of the sum of exponentials over the last axis, and their shares of it.
 
-        Less the largest of them; beside an infinity all others have no share, however large.
+        Less the largest of them; beside an infinity all others have no share, however large.  What
+        is not a number is in the sum.
         """
         batch = letters[:-1]
         top, base, e, total, rest = [self._new(batch, lengths) for _ in range(5)]
         self.inner[e] = self.inner[x]
-        self._line("{0}", [(x, letters)], lengths, (top, batch), "max")
+        self._line("{0}", [(x, letters)], lengths, (top, batch), "largest")
         self._line("f_finite({0})", [(top, batch)], lengths, (base, batch))
         self._line("f_exp({0} - {1})", [(x, letters), (base, batch)], lengths, (e, letters))
         self._line("{0}", [(e, letters)], lengths, (total, batch), "+")
@@ -333,8 +335,10 @@ class Loops:
             over = [(total, batch), (rest, batch), (base, batch)]
             self._line("f_log_of({0}, {1}) + {2}", over, lengths, (results[0], batch))
         if len(results) > 1:
-            over = [(e, letters), (total, batch)]
-            self._line("{0}/{1}", over, lengths, (results[1], letters))
+            part = self._new(batch, lengths)
+            self._line("1/{0}", [(total, batch)], lengths, (part, batch))
+            over = [(e, letters), (part, batch)]
+            self._line("{0}*{1}", over, lengths, (results[1], letters))
 
     def _new(self, letters: Word, lengths: dict[object, Dim]) -> int:
         """The number of a value that no step has."""

@@ -18,7 +18,14 @@ from numeric.lowering.native.compiler import FAST, compiler, library
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.loops import able
 from numeric.lowering.native.printer import CPrinter, statement, weak_text
-from numeric.lowering.native.scan_arrays import WIDE, ArraySteps, as_real, nested, places
+from numeric.lowering.native.scan_arrays import (
+    WIDE,
+    ArraySteps,
+    Cells,
+    as_real,
+    nested,
+    places,
+)
 from numeric.lowering.native.source import HEAD
 from symdiff.locks import fork_safe_lock, once
 
@@ -56,7 +63,9 @@ class NativeScan:
     """The steps of a scan, compiled for each precision when it is first called.
 
     ``steps`` is the body over elements of init, xs and params, whose ``shapes`` are those of one
-    step; the first is the carry's, then come so many ``columns``.
+    step; the first is the carry's, then come so many ``columns``.  With ``given`` it is a fold: the
+    body has so many numbers behind the carry, and the value is the last carry, and these of all
+    steps.
     """
 
     def __init__(
@@ -66,7 +75,9 @@ class NativeScan:
         shapes: Sequence[tuple[int, ...]],
         columns: int,
         arrays: bool = False,
+        given: int | None = None,
     ) -> None:
+        self._given = given
         self._fast, self._shapes, self._columns = emitter.options.fastmath, shapes, columns
         flags, left = _flags(steps), iter(steps.params)
         counts = [1 if arrays else math.prod(shape) for shape in shapes]
@@ -74,7 +85,7 @@ class NativeScan:
         self._only_flags = [flags.issuperset(elements) for elements in of_each]
         self._vectors = arrays
         write = written_arrays if arrays else written
-        self._text = partial(write, emitter, as_real(steps), shapes, columns)
+        self._text = partial(write, emitter, as_real(steps), shapes, columns, given is not None)
         self._made: dict[np.dtype, Any] = {}
         self._lock = fork_safe_lock()
 
@@ -98,14 +109,20 @@ class NativeScan:
             for x in given[1 : 1 + self._columns]
         ]
         given[1 : 1 + self._columns] = rows
-        path = np.empty((n + 1, *self._shapes[0]), dtype)
+        count = math.prod(self._shapes[0])
+        if self._given is None:
+            found = path = np.empty((n + 1, *self._shapes[0]), dtype)
+            last = path[:1]
+        else:
+            found = np.empty(count + n * self._given, dtype)
+            last, path = found[:count], found[count:].reshape(n, self._given)
         to = path[::-1] if reverse else path
         reads = (ctypes.c_void_p * len(given))(*map(_address, given))
         strides = (ctypes.c_long * (len(rows) + 1))(to.strides[0], *[x.strides[0] for x in rows])
-        run, count = self._compiled(dtype)
-        scratch = np.empty(count, dtype)
-        run(n, reads, strides, _address(to), _address(scratch))
-        return path
+        run, needed = self._compiled(dtype)
+        scratch = np.empty(needed, dtype)
+        run(n, reads, strides, _address(to), _address(scratch), _address(last))
+        return found
 
     def text(self) -> str:
         """The loop, for doubles, without what stands around it."""
@@ -121,7 +138,7 @@ class NativeScan:
         flags = OPTIMISED if self._vectors else ["-O1" if text.count(";") > _LARGE else "-O2"]
         flags = [*flags, *["-fsingle-precision-constant"] * single, *FAST * self._fast]
         run = library(text, tuple(flags)).scan
-        run.argtypes, run.restype = [ctypes.c_long, *[ctypes.c_void_p] * 4], None
+        run.argtypes, run.restype = [ctypes.c_long, *[ctypes.c_void_p] * 5], None
         return run, scratch
 
 
@@ -135,12 +152,14 @@ def written(
     steps: Schedule,
     shapes: Sequence[tuple[int, ...]],
     columns: int,
+    folds: bool = False,
     single: bool = False,
 ) -> tuple[str, int]:
     """The steps of a scan as a function of C, ``scan``, of init, xs and params, and where to write.
 
-    ``strides`` are the bytes from a row to the next, of the trajectory first.  Returns that, and of
-    how many numbers it needs memory.
+    ``strides`` are the bytes from a row to the next, of the trajectory first.  A fold writes what
+    its steps give there, and the carry to ``last``.  Returns the text, and of how many numbers it
+    needs memory.
     """
     printer, known = CPrinter(emitter, steps), steps.definitions()
     place: dict[int, str] = {}
@@ -161,11 +180,17 @@ def written(
     def text(v: int) -> str:
         return weak_text(printer, known, v) if known[v].weak else place.get(v, f"v{v}")
 
-    carry = list(enumerate(steps.params[: len(steps.results)]))
-    kept = [f"((real *)row)[{j}] = a{v};" for j, v in carry]
+    carry = list(enumerate(steps.params[: math.prod(shapes[0])]))
+    start = [f"((real *)row)[{j}] = a{v};" for j, v in carry]
+    after, ends = ["row += strides[0];", *start], []
+    if folds:
+        given = range(len(carry), len(steps.results))
+        after = [f"((real *)row)[{k}] = b{j};" for k, j in enumerate(given)]
+        after.append("row += strides[0];")
+        start, ends = [], [f"last[{j}] = a{v};" for j, v in carry]
     lines = [
         _HEAD,
-        *[f"    {line}" for line in (*begun, *kept)],
+        *[f"    {line}" for line in (*begun, *start)],
         _STEPS,
         *[f"        {line}" for line in read],
         *[
@@ -176,9 +201,9 @@ def written(
         # All of the new carry is there before any of the old one is gone.
         *[f"        const real b{j} = {text(v)};" for j, v in enumerate(steps.results)],
         *[f"        a{v} = b{j};" for j, v in carry],
-        "        row += strides[0];",
-        *[f"        {line}" for line in kept],
+        *[f"        {line}" for line in after],
         "    }",
+        *[f"    {line}" for line in ends],
         "}",
         "",
     ]
@@ -186,7 +211,10 @@ def written(
     return _whole(lines, single, frozenset()), 0
 
 
-_HEAD = "void scan(long n, const void *const *in, const long *strides, char *row, real *kept) {"
+_HEAD = (
+    "void scan(long n, const void *const *in, const long *strides, char *row, real *kept, "
+    "real *last) {"
+)
 _STEPS = "    for (long t = 0; t < n; t++) {"
 
 
@@ -206,14 +234,13 @@ def written_arrays(
     steps: Schedule,
     shapes: Sequence[tuple[int, ...]],
     columns: int,
+    folds: bool = False,
     single: bool = False,
 ) -> tuple[str, int]:
     """The same of steps over arrays."""
     given = dict(zip(steps.params, map(places, _names(shapes, columns), shapes), strict=True))
     body = ArraySteps(emitter, steps, given, steps.params[1 + columns :])
     count = math.prod(shapes[0])
-    letters = [f"i{k}" for k in range(len(shapes[0]))]
-    to = places("next", shapes[0]).at(letters)
     begun, start = [], 0
     for name, size in body.arrays.items():
         begun.append(f"real *restrict {name} = kept + {start};")
@@ -221,26 +248,55 @@ def written_arrays(
     for k in range(1, len(shapes)):
         kind = "char" if k <= columns else "real"
         begun.append(f"const {kind} *const {'in' if k <= columns else 'p'}{k} = in[{k}];")
+    made = body.result
+    if folds:  # two carries take turns, since what is written may be read behind its place
+        carry, gives = (Cells(made.array, cells) for cells in np.split(made.cells, [count]))
+        begun.append(f"real *now = last, *next = kept + {start};")
+        start += count
+        before = "const real *const c0 = now;"
+        behind = [
+            *_written("next", carry),
+            *_written("((real *)row)", gives),
+            "row += strides[0];",
+            "real *const made = next;",
+            "next = now;",
+            "now = made;",
+        ]
+        ends = [f"for (long k = 0; k < {count}; k++)", "    last[k] = now[k];"]
+    else:
+        begun.append("real *now = (real *)row;")
+        before = "const real *const c0 = (const real *)row;"
+        behind = [
+            "row += strides[0];",
+            "real *const next = (real *)row;",
+            *_written("next", made),
+        ]
+        ends = []
     lines = [
         _HEAD,
         *[f"    {line}" for line in (*begun, *body.before)],
         f"    for (long k = 0; k < {count}; k++)",
-        "        ((real *)row)[k] = ((const real *)in[0])[k];",
+        "        now[k] = ((const real *)in[0])[k];",
         _STEPS,
-        "        const real *const c0 = (const real *)row;",
+        f"        {before}",
         *[f"        {_row(k)}" for k in range(1, columns + 1)],
-        *[f"        {line}" for line in body.lines],
-        "        row += strides[0];",
-        "        real *const next = (real *)row;",
-        *[
-            f"        {line}"
-            for line in nested(letters, shapes[0], [f"{to} = {body.result.at(letters)};"])
-        ],
+        *[f"        {line}" for line in (*body.lines, *behind)],
         "    }",
+        *[f"    {line}" for line in ends],
         "}",
         "",
     ]
     return _whole(lines, single, compiler().vector), start
+
+
+def _written(to: str, made: Cells) -> list[str]:
+    """Statements that put a value into an array."""
+    shape = made.cells.shape
+    if not made.cells.size:
+        return []
+    letters = [f"i{k}" for k in range(len(shape))]
+    line = f"{places(to, shape).at(letters)} = {made.at(letters)};"
+    return nested(letters, shape, [line])
 
 
 def _names(shapes: Sequence[tuple[int, ...]], columns: int) -> list[str]:

@@ -20,7 +20,7 @@ import re
 from itertools import product, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from numeric.lowering.native.functions import definitions
+from numeric.lowering.native.functions import calls_library, definitions
 from numeric.lowering.native.loops import LANES, Loops
 from numeric.lowering.native.printer import weak_text
 from numeric.lowering.passes.rows import ROWS
@@ -195,7 +195,7 @@ class Source:
         found = [
             *self._found(),  # it asks for lengths that nothing else does
             *[
-                f"    real *restrict s{v} = out[{k}]; fill(s{v}, {self._count(self.of.inner[v])});"
+                f"    real *restrict s{v} = o{k}; fill(s{v}, {self._count(self.of.inner[v])});"
                 for v, k in self.of.products.items()
             ],
         ]
@@ -229,8 +229,8 @@ class Source:
                 *self.defined,
                 *definitions("\n".join([*parts, *body]), self.single, self.vector),
                 *parts,
-                "void kernel(long before, long rows, long behind, const void **in, void **out,",
-                "            const long *strides, const long *dims, real *scratch) {",
+                "void kernel(long part, long before, long rows, long behind, const void **in,",
+                "            void **out, const long *strides, const long *dims, real *scratch) {",
                 *lengths,
                 *body,
                 "}",
@@ -246,7 +246,7 @@ class Source:
         """What puts the sums over rows together."""
         return [
             f"for (long k = 0; k < {self._count(x.shape)}; k++)"
-            f" ((real *)out[{k}])[k] = total(s{x.value} + k*PITCH);"
+            f" o{k}[k] = total(s{x.value} + k*PITCH);"
         ]
 
     def _entry(self) -> list[str]:
@@ -289,7 +289,7 @@ class Source:
             "    real here[near ? plan->lanes + 1 : 1];",
             "    real *scratch = near ? here : malloc(plan->lanes*sizeof(real));",
             "    if (!scratch) return 0;",
-            "    kernel(0, plan->rows, 0, in, out, strides, plan->dims, scratch);",
+            "    kernel(0, 0, plan->rows, 0, in, out, strides, plan->dims, scratch);",
             "    if (!near) free(scratch);",
             "    return 1;",
             "}",
@@ -308,7 +308,11 @@ class Source:
         return (*carries, *blocks, *self.of.inner[v])
 
     def _found(self) -> list[str]:
-        """Where operands, results and values on the way are: p, w; q; s.  t and u are strides."""
+        """Where operands, results and values on the way are: p, w; q, o; s.
+
+        t and u are strides.  Operands and results begin at the first row of all, sums over rows
+        with that of the first part.
+        """
         lines = [
             f"    real *restrict s{v} = scratch; scratch += PITCH*{self._count(shape)};"
             for v, shape in self._arrays()
@@ -325,13 +329,21 @@ class Source:
             if x.axis is None:
                 lines.append(f"    const real *restrict w{v} = in[{k}];")
             else:
-                lines.append(f"    const char *p{v} = in[{k}]; const long *t{v} = strides + {at};")
+                lines += [
+                    f"    const long *t{v} = strides + {at};",
+                    f"    const char *p{v} = (const char *)in[{k}] + before*t{v}[0];",
+                ]
                 at += 1 + len(x.shape)
         for k, x in enumerate(self.of.results):
-            if x.axis is not None:
-                there = f"(char *)out[{k}] + {x.around[0]}*u{k}[0]" if x.around[0] else f"out[{k}]"
-                lines.append(f"    const long *u{k} = strides + {at}; char *q{k} = {there};")
-                at += 1 + len(x.shape)
+            if x.axis is None:
+                lines.append(f"    real *o{k} = (real *)out[{k}] + part*{self._count(x.shape)};")
+                continue
+            first = f"(before + {x.around[0]})" if x.around[0] else "before"
+            lines += [
+                f"    const long *u{k} = strides + {at};",
+                f"    char *q{k} = (char *)out[{k}] + {first}*u{k}[0];",
+            ]
+            at += 1 + len(x.shape)
         return lines
 
     def _begun(self) -> list[list[str]]:
@@ -367,6 +379,7 @@ class Source:
         before, texts = read_before(self._statements(place, loop))
         inner = [
             "{",
+            *[f"    {line}" for line in self._ahead(loop)],
             *[f"    {line}" for line in before],
             "    #pragma GCC ivdep",
             "    for (int r = 0; r < LANES; r++) {",
@@ -377,6 +390,18 @@ class Source:
         if loop.lines[0].is_product:
             inner = [text for line in loop.lines for text in self._product(place, line)]
         return self._nested(loop.dims, inner)
+
+    def _ahead(self, loop: Loop) -> list[str]:
+        """What the next block turns around is fetched while functions of this one are computed."""
+        if not any(calls_library(line.text) for line in loop.lines):
+            return []
+        letters = tuple(range(len(loop.dims)))
+        at = self._index(letters, loop.dims, {k: f"i{k}" for k in letters})
+        return [
+            f"if (x{v} == s{v}) AHEAD(p{v} + i*t{v}[0], t{v}[0], {at});"
+            for v, shape in [(x.value, x.shape) for x in self.of.operands if x.axis is not None]
+            if v in self.direct and shape == loop.dims != ()
+        ]
 
     def _ended(self) -> list[list[str]]:
         """What is written once a block is computed."""
@@ -534,7 +559,7 @@ def added(line: Line, kept: str, carry: str, term: str) -> list[str]:
     """A line's element goes to what is kept of those before."""
     v = line.value
     if line.fold != "+":
-        return [f"{kept} = f_{line.fold}imum({kept}, {term});"]
+        return [f"{kept} = {JOINED[line.fold].format(kept, term)};"]
     if not line.is_long:
         return [f"{kept} += {term};"]
     return [
@@ -558,7 +583,14 @@ def read_before(lines: Sequence[str]) -> tuple[list[str], list[str]]:
     return before, [_WHOLE.sub(lambda x: names[x[0]], line) for line in lines]
 
 
-EMPTY = {"+": "0", "max": "-inf", "min": "inf"}
+EMPTY = {"+": "0", "max": "-inf", "min": "inf", "largest": "-inf"}
+JOINED = {
+    "+": "({} + {})",
+    "max": "f_maximum({}, {})",
+    "min": "f_minimum({}, {})",
+    "largest": "f_larger({}, {})",
+}
+"""What is put together: of nothing, and of two."""
 
 
 KINDS: dict[Dtype, str] = {float: "real", bool: "unsigned char"}
@@ -597,36 +629,70 @@ static inline void tile(const char *p, long step, char *q, long other) {{
     *(four *)q = MIX(e, g, 0, 1, 4, 5), *(four *)(q + other) = MIX(f, h, 0, 1, 4, 5);
     *(four *)(q + 2*other) = MIX(e, g, 2, 3, 6, 7), *(four *)(q + 3*other) = MIX(f, h, 2, 3, 6, 7);
 }}
-static inline void soon(const char *p, long step) {{
-    __builtin_prefetch(p), __builtin_prefetch(p + step);
-    __builtin_prefetch(p + 2*step), __builtin_prefetch(p + 3*step);
-}}
+#define SOON(p) __builtin_prefetch(p) /* a function of nothing else would be left out */
 #else
 static inline void tile(const char *p, long step, char *q, long other) {{
     for (int k = 0; k < 4; k++)
         for (int j = 0; j < 4; j++)
             *(real *)(q + j*other + k*sizeof(real)) = *(const real *)(p + k*step + j*sizeof(real));
 }}
-static inline void soon(const char *p, long step) {{}}
+#define SOON(p)
 #endif
+#if defined(MIX) && defined(__AVX512F__)
+#define IN(k) const eight a##k = *(const eight *)(p + k*step)
+#define PAIR(to, x, y, from) \\
+    const eight to##x = MIX(from##x, from##y, 0, 8, 2, 10, 4, 12, 6, 14), \\
+    to##y = MIX(from##x, from##y, 1, 9, 3, 11, 5, 13, 7, 15)
+#define FOUR(to, x, y, from) \\
+    const eight to##x = MIX(from##x, from##y, 0, 1, 8, 9, 4, 5, 12, 13), \\
+    to##y = MIX(from##x, from##y, 2, 3, 10, 11, 6, 7, 14, 15)
+#define OUT(x, y, from) \\
+    *(eight *)(q + x*other) = MIX(from##x, from##y, 0, 1, 2, 3, 8, 9, 10, 11); \\
+    *(eight *)(q + y*other) = MIX(from##x, from##y, 4, 5, 6, 7, 12, 13, 14, 15)
+static inline void square(const char *p, long step, char *q, long other) {{
+    IN(0); IN(1); IN(2); IN(3); IN(4); IN(5); IN(6); IN(7);
+    PAIR(b, 0, 1, a); PAIR(b, 2, 3, a); PAIR(b, 4, 5, a); PAIR(b, 6, 7, a);
+    FOUR(c, 0, 2, b); FOUR(c, 1, 3, b); FOUR(c, 4, 6, b); FOUR(c, 5, 7, b);
+    OUT(0, 4, c); OUT(1, 5, c); OUT(2, 6, c); OUT(3, 7, c);
+}}
+#else
+static inline void square(const char *p, long step, char *q, long other) {{
+    const long half = 4*sizeof(real);
+    for (int k = 0; k < 2; k++, p += 4*step, q += half)
+        tile(p, step, q, other), tile(p + half, step, q + 4*other, other);
+}}
+#endif
+#define EIGHT(p, step) SOON(p); SOON(p + step); SOON(p + 2*step); SOON(p + 3*step); \\
+    SOON(p + 4*step); SOON(p + 5*step); SOON(p + 6*step); SOON(p + 7*step);
 static inline void turn(char *far, long step, char *near, long count, int back) {{
     const long size = sizeof(real), other = PITCH*size;
-    for (int r = 0; r < LANES; r += 4) {{
+    for (int r = 0; r < LANES; r += 8) {{
         long k = 0;
-        for (; k + 4 <= count; k += 4) {{
+        for (; k + 8 <= count; k += 8) {{
             char *x = far + r*step + k*size, *y = near + k*other + r*size;
-            soon(x + 8*step, step);
-            if (back) tile(y, other, x, step);
-            else tile(x, step, y, other);
+            EIGHT(x + 8*step, step)
+            if (back) square(y, other, x, step);
+            else square(x, step, y, other);
         }}
+        for (; k + 4 <= count; k += 4)
+            for (int j = r; j < r + 8; j += 4) {{
+                char *x = far + j*step + k*size, *y = near + k*other + j*size;
+                if (back) tile(y, other, x, step);
+                else tile(x, step, y, other);
+            }}
         for (; k < count; k++)
-            for (int j = r; j < r + 4; j++) {{
+            for (int j = r; j < r + 8; j++) {{
                 real *x = (real *)(far + j*step + k*size), *y = (real *)near + k*PITCH + j;
                 if (back) *x = *y;
                 else *y = *x;
             }}
     }}
 }}
+#define AHEAD(p, step, k) do {{ \\
+    const long line = 64/sizeof(real), own = (k) % line; \\
+    const char *x = (p) + (LANES + own)*(step) + ((k) - own)*sizeof(real); \\
+    for (long r = own; r < LANES; r += line, x += line*(step)) SOON(x); \\
+}} while (0)
 typedef struct {{
     char head[{head} - sizeof(void *)]; void *class; char *data; int ndim; long *dims, *strides;
     void *base, *dtype;

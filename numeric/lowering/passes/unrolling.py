@@ -56,25 +56,25 @@ def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
     return found if FLOATS.of_program(found) < _GAIN * price else None
 
 
-def scalars(schedule: Schedule) -> Schedule | None:
+def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
     """A schedule of arrays as one of Python floats, where that is faster; else None.
 
     Its parameters and its results are the elements, in C order, of those of the other one;
-    integers may be parameters, too.
+    integers may be parameters, too.  Parameters together, and each value, have at most so many.
     """
     shapes = [step.shapes[0] for step in schedule.steps if step.form == "input"]
-    if not all(map(_is_tiny, shapes)) or sum(map(_size, shapes)) > ELEMENTS:
+    if not all(_is_tiny(x, most) for x in shapes) or sum(map(_size, shapes)) > most:
         return None
     price = ARRAYS.of_program(schedule)
-    writer = _Writer(schedule, whole=True)
+    writer = _Writer(schedule, whole=True, most=most)
     for step in schedule.steps:
         if not writer.write(step) or len(writer.steps) > price / FLOATS.scalar:
             return None
     return writer.of_elements()
 
 
-def _is_tiny(shape: Shape) -> bool:
-    return all(isinstance(dim, int) for dim in shape) and 0 < _size(shape) <= ELEMENTS
+def _is_tiny(shape: Shape, most: int = ELEMENTS) -> bool:
+    return all(isinstance(dim, int) for dim in shape) and 0 < _size(shape) <= most
 
 
 def _size(shape: Shape) -> int:
@@ -84,12 +84,12 @@ def _size(shape: Shape) -> int:
 class _Writer(Writing):
     """Writes steps over arrays as scalar ones; ``names`` are arrays of the values of elements.
 
-    ``whole``: whether parameters may be integers.
+    ``whole``: whether parameters may be integers; ``most``: of how many elements values may be.
     """
 
-    def __init__(self, schedule: Schedule, whole: bool = False) -> None:
+    def __init__(self, schedule: Schedule, whole: bool = False, most: int = ELEMENTS) -> None:
         super().__init__(schedule)
-        self.whole = whole
+        self.whole, self.most = whole, most
         self.names: dict[int, NDArray[Any]] = {}
         self.weak: set[int] = set()
         self._known: dict[tuple[object, ...], int] = {}
@@ -97,7 +97,7 @@ class _Writer(Writing):
     def write(self, step: Step) -> bool:
         """Whether there are scalar steps for a step; then these are written."""
         (v, *others), shape, dtype = step.results, step.shapes[0], step.dtypes[0]
-        if others or not _is_tiny(shape):
+        if others or not _is_tiny(shape, self.most):
             return False
         lengths = [dim for dim in shape if isinstance(dim, int)]
         if step.weak:
@@ -105,7 +105,8 @@ class _Writer(Writing):
             self.weak.add(v)
             self.names[v] = np.full(lengths, v, object)
             return step.form == "number"
-        if dtype not in _REAL and not (self.whole and step.form == "input"):
+        given = self.whole and step.form == "input"
+        if dtype not in _REAL and not given and not self._is_unit(step):
             return False
         if step.form == "input":
             found: Any = self._elements(v, shape, dtype)
@@ -132,6 +133,12 @@ class _Writer(Writing):
             return False
         self.names[v] = found
         return True
+
+    def _is_unit(self, step: Step) -> bool:
+        """Whether a step makes an array of integers of numbers, as a unit matrix, for others."""
+        numbers = self.weak.issuperset(step.operands)
+        needed = self.schedule.results.count(step.results[0])
+        return numbers and not needed and isinstance(step.op, ops.Contract)
 
     def written(self) -> Schedule:
         """The schedule, with results as they were and without what nobody needs."""
@@ -208,10 +215,10 @@ class _Writer(Writing):
     # Contractions ---------------------------------------------------------------------------------
 
     def _contracted(self, op: Op, operands: Sequence[NDArray[Any]], shape: Shape) -> Any:
-        """The names of sums of products; None for diagonals."""
+        """The names of sums of products; off diagonals they are that of 0."""
         assert isinstance(op, ops.Contract)
         kills = op.kills if any(op.kills) else None
-        if len(set(op.out)) < len(op.out) or (kills and len(kills) > 2):
+        if kills and len(kills) > 2:
             return None
         lengths: dict[int, int] = {}
         for word, names in zip(op.letters, operands, strict=True):
@@ -222,7 +229,8 @@ class _Writer(Writing):
         summed = [k for k in lengths if k not in op.out]
         if math.prod(lengths.values()) > ELEMENTS * ELEMENTS:
             return None
-        letters = [*op.out, *summed]
+        out = [*dict.fromkeys(op.out)]
+        letters = [*out, *summed]
         rows = []
         for place in itertools.product(*[range(lengths[k]) for k in letters]):
             at = dict(zip(letters, place, strict=True))
@@ -235,10 +243,18 @@ class _Writer(Writing):
         if not inner:
             return None
         terms = [rows[k : k + inner] for k in range(0, len(rows), inner)]
-        return _named([self._summed(row) for row in terms], shape)
+        sums = [self._summed(row) for row in terms]
+        if len(out) == len(op.out):
+            return _named(sums, shape)
+        found = _named([self.number(0)] * _size(shape), shape)
+        places = itertools.product(*[range(lengths[k]) for k in out])
+        for place, v in zip(places, sums, strict=True):
+            at = dict(zip(out, place, strict=True))
+            found[tuple([at[k] for k in op.out])] = v
+        return found
 
     def _multiplied(self, factors: Sequence[int], kills: tuple[bool, ...] | None) -> int:
-        found = factors[0]
+        found = factors[0] if factors else self.number(1)
         if kills and len(kills) == 2:
             key: tuple[object, ...] = ("strong", kills, *factors)
             if key not in self._known:
