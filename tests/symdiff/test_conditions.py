@@ -467,7 +467,7 @@ def test_texts_and_counts():
     assert str(sd.nonzero(v > 0)[0]) == "nonzero(v > 0)"
     assert sd.latex(x) == "v_{v > 0}"
     assert sd.parse("sum(v[v > 0]**2)", {"v": v}) is f
-    # One element of what is taken; the condition, its ones and zeros, and their sum where it is made.
+    # One element of what is taken; the condition, its ones and zeros, and once their sum.
     assert sd.count_operations(f, {"n": 3}) == 2 * 3 + 1
     assert sd.count_operations(f, {"n": 3, str(x.shape[0]): 2}) == 2 * 3 + 2
     assert sd.count_operations(closed([f])[0], {"n": 3}) == 3 * 3 + 1
