@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 BLOCK = 32768
 """Elements of the widest value in a block: a few such arrays stay in the cache of a core."""
 
+MANY = 16
+"""Blocks beyond which they are twice as large: each costs microseconds of Python, more than larger
+arrays cost in the next cache, and there are enough for all threads."""
+
 POINTS = 8192
 """Points in a block: a program of scalars has dozens of arrays at a time, and such as have more
 than 128 KB the C library gives back to the system and asks for again, page by page."""
@@ -122,6 +126,16 @@ def _with_rows(sizes: Mapping[str, int], rows: int) -> dict[str, int]:
     return known
 
 
+def in_a_block(count: int, width: int) -> int:
+    """How many of so many rows are in a block, the widest value having ``width`` elements in each.
+
+    >>> in_a_block(100_000, 1), in_a_block(1_000_000, 1), in_a_block(1_000_000, 64)
+    (32768, 65536, 1024)
+    """
+    rows = BLOCK // max(width, 1)
+    return 2 * rows if count > MANY * rows else rows
+
+
 class Rows:
     """A kernel: called with its operands, and the lengths of axes, it gives its results."""
 
@@ -160,7 +174,8 @@ class Rows:
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        count, rows = self.rows(sizes), max(1, BLOCK // max(self.width(sizes), 1), self._shared)
+        count = self.rows(sizes)
+        rows = max(1, in_a_block(count, self.width(sizes)), self._shared)
         if count <= rows:
             new = [None] * len(self.kernel.joined)
             found = self.function(*values, _with_rows(sizes, count), new)
@@ -346,7 +361,7 @@ class Exponentials:
         count = x.shape[-1]
         if count < LARGE:
             return self._compute(x)
-        width = max(1, BLOCK * count // max(x.size, 1))
+        width = max(1, in_a_block(count, x.size // count))
         places = [slice(i, i + width) for i in range(0, count, width)]
 
         def over(run: Callable[[slice], Any]) -> Any:

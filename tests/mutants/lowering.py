@@ -635,6 +635,12 @@ _rows(
     "test_blocks_behind_the_first_are_computed_where_they_stand",
 )
 _rows(
+    "all-blocks-are-twice-as-large",
+    "    return 2 * rows if count > MANY * rows else rows\n",
+    "    return 2 * rows if count > rows else rows\n",
+    "test_many_blocks_are_twice_as_large",
+)
+_rows(
     "stretched-axes-are-rows",
     "return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])",
     "return tuple([lead + k for k, dim in enumerate(shape)])",
@@ -661,8 +667,8 @@ _rows(
 )
 _rows(
     "blocks-are-shorter-than-what-they-share",
-    "max(1, BLOCK // max(self.width(sizes), 1), self._shared)",
-    "max(1, BLOCK // max(self.width(sizes), 1))",
+    "max(1, in_a_block(count, self.width(sizes)), self._shared)",
+    "max(1, in_a_block(count, self.width(sizes)))",
     "test_the_sum_in_blocks_is_that_of_whole_arrays",
 )
 _rows(

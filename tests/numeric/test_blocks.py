@@ -450,6 +450,17 @@ def test_the_environment_says_how_many_threads(monkeypatch):
     assert blocks.default_threads() >= 1
 
 
+@pytest.mark.numpy_only("its blocks")
+@pytest.mark.parametrize(("n", "many", "count"), [(48, 12, 12), (49, 12, 7), (49, 13, 13)])
+def test_many_blocks_are_twice_as_large(n, many, count, monkeypatch):
+    seen = []
+    monkeypatch.setattr(blocks, "MANY", many)
+    monkeypatch.setattr(blocks, "spread", lambda run, k, _: (seen.append(k), [*map(run, range(k))]))
+    a = np.linspace(0, 1, n)
+    np.testing.assert_allclose(nm.lower(sd.sin(x) * x, x)(a), np.sin(a) * a, rtol=1e-15)
+    assert seen == [count]
+
+
 # Memory -------------------------------------------------------------------------------------------
 
 
@@ -505,4 +516,4 @@ def test_memory_is_that_of_the_results_and_of_blocks(monkeypatch):
         tracemalloc.stop()
     assert results[1][0].nbytes == 8 * n
     # Two threads, each with some ten arrays of a block.
-    assert peak <= 2 * 8 * n + 2 * 12 * 8 * blocks.BLOCK
+    assert peak <= 2 * 8 * n + 2 * 12 * 8 * blocks.in_a_block(n, 1)
