@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 BLOCK = 32768
 """Elements of the widest value in a block: a few such arrays stay in the cache of a core."""
 
+MANY = 16
+"""Blocks beyond which they are twice as large: each costs microseconds of Python, more than larger
+arrays cost in the next cache, and there are enough for all threads."""
+
 POINTS = 8192
 """Points in a block: a program of scalars has dozens of arrays at a time, and such as have more
 than 128 KB the C library gives back to the system and asks for again, page by page."""
@@ -122,6 +126,16 @@ def _with_rows(sizes: Mapping[str, int], rows: int) -> dict[str, int]:
     return known
 
 
+def in_a_block(count: int, width: int) -> int:
+    """How many of so many rows are in a block, the widest value having ``width`` elements in each.
+
+    >>> in_a_block(100_000, 1), in_a_block(1_000_000, 1), in_a_block(1_000_000, 64)
+    (32768, 65536, 1024)
+    """
+    rows = BLOCK // max(width, 1)
+    return 2 * rows if count > MANY * rows else rows
+
+
 class Rows:
     """A kernel: called with its operands, and the lengths of axes, it gives its results."""
 
@@ -142,7 +156,10 @@ class Rows:
 
     @cached_property
     def function(self) -> Callable[..., Any]:
-        """The compiled body: operands in one block, and lengths, to results in one block."""
+        """The compiled body: operands in one block, and lengths, to results in one block.
+
+        The last argument has an array for each result to be written into, or None for a new one.
+        """
         return self.compiled()
 
     def width(self, sizes: Mapping[str, int]) -> int:
@@ -157,9 +174,11 @@ class Rows:
     def __call__(self, *args: Any) -> Any:
         """The results of the operands and the lengths: a tuple, or the only one."""
         *values, sizes = args
-        count, rows = self.rows(sizes), max(1, BLOCK // max(self.width(sizes), 1), self._shared)
+        count = self.rows(sizes)
+        rows = max(1, in_a_block(count, self.width(sizes)), self._shared)
         if count <= rows:
-            found = self.function(*values, _with_rows(sizes, count))
+            new = [None] * len(self.kernel.joined)
+            found = self.function(*values, _with_rows(sizes, count), new)
             results = [self._together(made, found, count) for made in self.kernel.pads]
         else:
             results = self._blocks(values, sizes, count, rows)
@@ -190,11 +209,15 @@ class Rows:
                 v if before is None else v[(*before, here)]
                 for v, before in zip(values, self._before, strict=True)
             ]
-            found = self.function(*given, _with_rows(sizes, stop - start))
+            into: list[Any] = [None] * len(self.kernel.joined)
+            for k, before in whole.items():
+                into[k] = outs.place(k, before, here)
+            found = self.function(*given, _with_rows(sizes, stop - start), into)
             for k in parts:
                 parts[k][i] = found[k]
             for k, before in whole.items():
-                outs.put(k, found[k], before, here)
+                if found[k] is not into[k]:
+                    outs.put(k, found[k], before, here)
             for total in sums.values():
                 total.put(i, [found[k] for k in total.pads.places], start, stop)
 
@@ -291,14 +314,19 @@ class _Padded:
 
 
 def in_points(
-    program: Callable[..., Any], points: tuple[int, ...], threads: int | None, *given: Any
+    program: Callable[..., Any],
+    results: int,
+    points: tuple[int, ...],
+    threads: int | None,
+    *given: Any,
 ) -> list[Any]:
     """The results of a program of scalars at many points, computed in blocks of points.
 
-    ``given`` are its arguments, which broadcast to ``points``, and the lengths of axes.
+    ``given`` are its arguments, which broadcast to ``points``, and the lengths of axes.  It gets
+    arrays, too, that its ``results`` may be written into, or None.
 
-    >>> program = lambda x, y, sizes: (x + y, 2)
-    >>> in_points(program, (2, 2), None, np.array([[1.0], [2.0]]), np.array([5.0, 7.0]), {})
+    >>> program = lambda x, y, sizes, outs: (np.add(x, y, out=outs[0]), 2)
+    >>> in_points(program, 2, (2, 2), None, np.array([[1.0], [2.0]]), np.array([5.0, 7.0]), {})
     [array([[6., 8.],
            [7., 9.]]), 2]
     """
@@ -311,9 +339,11 @@ def in_points(
 
     def run(i: int) -> None:
         here = slice(i * rows, (i + 1) * rows)
-        block = program(*[v[here] if np.ndim(v) else v for v in wide], sizes)
+        into = [outs.place(k, (), here) for k in range(results)]
+        block = program(*[v[here] if np.ndim(v) else v for v in wide], sizes, into)
         for k, value in enumerate(block):
-            outs.put(k, value, (), here)
+            if value is not into[k]:
+                outs.put(k, value, (), here)
 
     spread(run, blocks, threads)
     return [v.reshape(points) if np.ndim(v) else v for v in outs.found()]
@@ -331,7 +361,7 @@ class Exponentials:
         count = x.shape[-1]
         if count < LARGE:
             return self._compute(x)
-        width = max(1, BLOCK * count // max(x.size, 1))
+        width = max(1, in_a_block(count, x.size // count))
         places = [slice(i, i + width) for i in range(0, count, width)]
 
         def over(run: Callable[[slice], Any]) -> Any:
@@ -356,6 +386,11 @@ class _Joined:
         self._count = count
         self._arrays: dict[int, Any] = {}
         self._lock = fork_safe_lock()
+
+    def place(self, k: int, before: tuple[slice, ...], rows: slice) -> np.ndarray | None:
+        """Where a block of array ``k`` is to stand, if that is known: the first one makes it."""
+        array = self._arrays.get(k)
+        return array[(*before, rows)] if array.__class__ is np.ndarray else None
 
     def put(self, k: int, block: Any, before: tuple[slice, ...], rows: slice) -> None:
         """Write a block of array ``k`` where its rows are, behind the axes ``before``.

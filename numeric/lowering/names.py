@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NUMPY, MATH, ROWS = "numpy", "math", "rows"
 KEPT, KEPT_ROWS = "kept", "kept rows"
+POINTS = "points"
 NATIVE = "native"
 
 

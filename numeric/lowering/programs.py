@@ -10,7 +10,7 @@ import numpy as np
 
 from numeric.lowering.blocks import LARGE, in_points
 from numeric.lowering.memory import LEAST, MOST, Memory
-from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, ROWS
+from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, POINTS, ROWS
 from numeric.lowering.native.kernels import NativePoints, NativePrinter
 from numeric.lowering.native.kernels import at_points as at_native_points
 from numeric.lowering.native.scalars import NativeScalarsPrinter, has_all
@@ -19,6 +19,7 @@ from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
 from numeric.lowering.passes.unrolling import scalars, unrolled
 from numeric.lowering.printers.entries import in_rows
+from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.kept import KeptPrinter, KeptRowsPrinter
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
@@ -53,6 +54,7 @@ DOUBLE = np.dtype(np.float64)
 _PRINTERS: dict[str, type[Printer]] = {
     NUMPY: NumPyPrinter,
     MATH: MathPrinter,
+    POINTS: ResultsPrinter,
     ROWS: RowsPrinter,
     KEPT: KeptPrinter,
     KEPT_ROWS: KeptRowsPrinter,
@@ -106,6 +108,8 @@ class Program:
             self.lines = [silence, *(f"    {line}" for line in self.lines)]
         self.packed = isinstance(printer, MathPrinter) and printer.packed
         arguments = ["*args"] if self.packed else parameters(len(params))
+        if flavour == POINTS:
+            arguments.append("outs")
         self.memory = None
         if isinstance(printer, KeptPrinter) and printer.in_use:
             self.memory = Memory(printer.in_use)
@@ -181,7 +185,8 @@ class Lowered:
     def program(self, flavour: str, roll: bool = True) -> Program:
         """The program for arrays (NUMPY) or Python floats (MATH), with steps rolled if ``roll``.
 
-        That one takes doubles alone, and is none for points.  ROWS: for large arrays, in blocks;
+        That one takes doubles alone, and is none for points.  POINTS: for many points, in blocks,
+        into arrays that are given.  ROWS: for large arrays, in blocks;
         KEPT and KEPT_ROWS: in memory that is kept, without blocks and with them.
         """
         plain = flavour in (NUMPY, MATH)
@@ -255,8 +260,8 @@ class Lowered:
         if points and math.prod(points) >= NATIVE_LEAST and self.points is not None:
             return partial(self.points, points, self.program(NUMPY).silent)
         if points and math.prod(points) >= LARGE:
-            run = self.program(NUMPY).silent
-            return partial(in_points, run, points, self.emitter.options.threads)
+            run, threads = self.program(POINTS).silent, self.emitter.options.threads
+            return partial(in_points, run, len(self.outputs), points, threads)
         key = tuple(sizes.values())
         found = self._ways.get(key)
         if found is None:

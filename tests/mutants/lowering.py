@@ -617,6 +617,30 @@ _rows(
     "test_a_wide_result_of_small_arrays_makes_no_blocks_of_these",
 )
 _rows(
+    "blocks-of-results-are-copied",
+    "        return array[(*before, rows)] if array.__class__ is np.ndarray else None\n",
+    "        return None\n",
+    "test_blocks_behind_the_first_are_computed_where_they_stand",
+)
+_rows(
+    "sums-are-added-where-they-stand",
+    "            and step.form in ELEMENTWISE\n",
+    "",
+    "test_what_adds_along_an_axis_is_written_into_new_memory",
+)
+_rows(
+    "the-last-of-three-factors-is-multiplied-by",
+    "f\"np.{'multiply' if signs[-1] > 0 else 'divide'}(",
+    "f\"np.{'multiply' if signs[0] > 0 else 'divide'}(",
+    "test_blocks_behind_the_first_are_computed_where_they_stand",
+)
+_rows(
+    "all-blocks-are-twice-as-large",
+    "    return 2 * rows if count > MANY * rows else rows\n",
+    "    return 2 * rows if count > rows else rows\n",
+    "test_many_blocks_are_twice_as_large",
+)
+_rows(
     "stretched-axes-are-rows",
     "return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])",
     "return tuple([lead + k for k, dim in enumerate(shape)])",
@@ -643,8 +667,8 @@ _rows(
 )
 _rows(
     "blocks-are-shorter-than-what-they-share",
-    "max(1, BLOCK // max(self.width(sizes), 1), self._shared)",
-    "max(1, BLOCK // max(self.width(sizes), 1))",
+    "max(1, in_a_block(count, self.width(sizes)), self._shared)",
+    "max(1, in_a_block(count, self.width(sizes)))",
     "test_the_sum_in_blocks_is_that_of_whole_arrays",
 )
 _rows(

@@ -450,7 +450,55 @@ def test_the_environment_says_how_many_threads(monkeypatch):
     assert blocks.default_threads() >= 1
 
 
+@pytest.mark.numpy_only("its blocks")
+@pytest.mark.parametrize(("n", "many", "count"), [(48, 12, 12), (49, 12, 7), (49, 13, 13)])
+def test_many_blocks_are_twice_as_large(n, many, count, monkeypatch):
+    seen = []
+    monkeypatch.setattr(blocks, "MANY", many)
+    monkeypatch.setattr(blocks, "spread", lambda run, k, _: (seen.append(k), [*map(run, range(k))]))
+    a = np.linspace(0, 1, n)
+    np.testing.assert_allclose(nm.lower(sd.sin(x) * x, x)(a), np.sin(a) * a, rtol=1e-15)
+    assert seen == [count]
+
+
 # Memory -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.numpy_only("its blocks")
+@pytest.mark.parametrize("at_points", [False, True])
+def test_blocks_behind_the_first_are_computed_where_they_stand(at_points, monkeypatch):
+    """Nothing is copied that the last operation of a result can write there."""
+    copied = []
+
+    def put(self, k, block, before, rows, put=blocks._Joined.put):
+        copied.append((k, rows.start))
+        put(self, k, block, before, rows)
+
+    monkeypatch.setattr(blocks._Joined, "put", put)
+    monkeypatch.setattr(blocks, "POINTS", 4)
+    a, b = np.random.default_rng(6).normal(size=(2, 22))
+
+    def formulas(u, v):
+        powers = [u**2, 1 / v, u * v - u / 7, -u]
+        return [sd.sin(u) * v, u / v / 3, u * v / (v + 2), sd.exp(u - v), *powers]
+
+    inputs = sd.symbols("u v") if at_points else (x, w)
+    found = nm.lower(formulas(*inputs), inputs, threads=1)(a, b)
+    for value, f in zip(found, formulas(x, w), strict=True):
+        alone = nm.interpret(f, {x: a, w: b})
+        np.testing.assert_allclose(value, alone, rtol=4 * np.finfo(float).eps)
+    assert {start for _, start in copied} == {0}
+
+
+@pytest.mark.numpy_only("its text")
+def test_what_adds_along_an_axis_is_written_into_new_memory():
+    """Where it stands may change the order in which it adds, and the first block is new."""
+    Y = sd.symbol("Y", ("n", 5))
+    f = [sd.einsum("nj,nj->n", sd.sin(Y), sd.cos(Y)), sd.sum(sd.exp(Y), axis=1), sd.exp(Y)]
+    F = nm.lower(f, [Y], threads=1)
+    F(np.ones((40, 5)))
+    (written,) = [line for line in F.source.splitlines() if "out=" in line]
+    assert "exp(" in written
 
 
 def test_memory_is_that_of_the_results_and_of_blocks(monkeypatch):
@@ -468,4 +516,4 @@ def test_memory_is_that_of_the_results_and_of_blocks(monkeypatch):
         tracemalloc.stop()
     assert results[1][0].nbytes == 8 * n
     # Two threads, each with some ten arrays of a block.
-    assert peak <= 2 * 8 * n + 2 * 12 * 8 * blocks.BLOCK
+    assert peak <= 2 * 8 * n + 2 * 12 * 8 * blocks.in_a_block(n, 1)

@@ -210,12 +210,16 @@ class Printer(ABC):
         raise NotImplementedError
 
     def kept(self, templates: Sequence[Template]) -> set[int]:
-        """The values that are computed into memory which the program keeps."""
+        """The values that are computed into memory which the program keeps, or is given."""
         return set()
 
     def placed(self, values: Collection[int]) -> dict[int, int]:
         """The places of these values in that memory, where the schedule is complete."""
         return {}
+
+    def stored(self, into: str, parts: Sequence[str], slot: int) -> str:
+        """A value at such a place: the text ``into`` of its template over its operands."""
+        raise NotImplementedError
 
     # What is the same for all ---------------------------------------------------------------------
 
@@ -290,7 +294,7 @@ class Printer(ABC):
             ]
             slot = self.slots.get(step.results[0])
             if slot is not None:
-                text = f"kept[{slot}] = {template.into.format(*parts, out=f'kept[{slot}]')}"
+                text = self.stored(template.into, parts, slot)
             else:
                 text = template.text.format(*parts) if parts else template.text
             if step.inline or step.form in CONSTANTS:

@@ -9,6 +9,7 @@ from numeric.lowering.blocks import Rows
 from numeric.lowering.contracted import einsum_text
 from numeric.lowering.contraction import plan
 from numeric.lowering.passes.rows import CROSSING, Able, always, by_rows
+from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import call, defined, parameters, places_of
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from numeric.lowering.texts import Template
 
 
-class KernelPrinter(NumPyPrinter):
-    """A kernel, which several threads run at once.
+class KernelPrinter(ResultsPrinter):
+    """A kernel, which several threads run at once, and which writes its blocks of results.
 
     BLAS has threads of its own for the dot product of long vectors, and lets others wait for them:
     the products are added by NumPy.
@@ -70,7 +71,8 @@ class RowsPrinter(NumPyPrinter):
         name = self.emitter.bind(key, self.kind, partial(self.rows, kernel), numbered=True)
         made = self.emitter.namespace[name]
         assert isinstance(made, Rows)
-        source = defined(name, parameters(count), str(kernel), body.lines, body.results)
+        arguments = [*parameters(count), "outs"]
+        source = defined(name, arguments, str(kernel), body.lines, body.results)
         made.compiled = partial(self.emitter.compiled, name, source)
         if made not in self.kernels:
             self.kernels.append(made)
