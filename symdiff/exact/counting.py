@@ -16,8 +16,10 @@ from symdiff.graph.axis_lengths import bound
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
-from symdiff.transforms.roots import Equations
+from symdiff.transforms.odes import Mesh
+from symdiff.transforms.roots import Equations, Root
 from symdiff.transforms.scans import Looped
+from symdiff.transforms.tableaus import TABLEAUS
 from symdiff.transforms.while_loops import Sized, Steps
 
 if TYPE_CHECKING:
@@ -65,6 +67,12 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     ones likewise.  Sorting n elements counts n log2 n, a search among them log2 n, rounded up, and
     a discrete Fourier transform 5 n log2 n.  Taking by index moves data, adding by index counts 1.
     A scan counts what its body does, once for each step.
+
+    Of what takes as many steps as it needs one step is counted: of a while loop its condition and
+    its body, and the body once more, for what the carry goes through; of a root, a fixed point and
+    a minimiser one of Newton's, the equations, their slopes and a solution of n linear equations;
+    of ``linear_solve`` one product, and of ``odeint`` one step that SciPy tries, and one that is
+    taken.
 
     For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, with l diagonals below
     the main one and u above it n (l (l + u + 1) + k (2l + u + 1)), det and its kin n³/3,
@@ -122,14 +130,31 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
     if isinstance(op, Looped):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
-    if isinstance(op, Steps | Sized):
-        raise Unsupported("count_operations: a while loop takes as many steps as it needs")
-    if isinstance(op, Equations):
-        raise Unsupported(f"count_operations: {op.name} takes as many steps as it needs")
+    if isinstance(op, Steps | Sized | Equations):
+        return _one_step(node, op, lengths)
     if isinstance(op, ops.Opaque):
         return _opaque(node, op, lengths)
     each = _elementwise(node)
     return each * _elements(node.shape, lengths) if each else 0
+
+
+def _one_step(node: Expr, op: Steps | Sized | Equations, lengths: Mapping[str, int]) -> int:
+    """One of the steps of what takes as many as it needs, for each member of a batch."""
+    if isinstance(op, Steps):
+        step = count_operations([op.condition, op.body], lengths)
+        return _elements(node.shape, lengths) * step
+    if isinstance(op, Sized):
+        step = count_operations(op.inner, {**lengths, str(op.own): 1})
+        return _elements(node.args[0].shape, lengths) * step
+    step = count_operations(op.outputs, lengths)
+    if isinstance(op, Root):
+        n = _elements(op.outputs[1].shape[-1:], lengths)
+        step += _elements(op.lead, lengths) * (n**3 // 3 + n**2)
+    if isinstance(op, Mesh):
+        stages = len(TABLEAUS[op.method].b)
+        step += (stages - 1) * count_operations(op.body, lengths)
+        step *= _elements(node.shape[:-1], lengths)
+    return step
 
 
 def _elementwise(node: Expr) -> int:

@@ -20,10 +20,11 @@ from symdiff.transforms.bodies import replaced
 from symdiff.transforms.checkpoints import checkpoints
 from symdiff.transforms.packing import packed, packed_shape, unpacked
 from symdiff.transforms.scans import part, trajectory
+from symdiff.transforms.trees import leaves_like, leaves_of, like, shown
 from symdiff.transforms.while_loops import repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from symdiff.graph.node import Dim, Shape
 
@@ -70,7 +71,7 @@ def scan(
     >>> sums.shape, sd.grad(last, x).shape
     (('n',), ('n',))
     """
-    carried, columns = _carried("scan", init), list(map(as_expr, _leaves(xs)))
+    carried, columns = _carried("scan", init), list(map(as_expr, leaves_of(xs)))
     n = _length(xs, columns, length)
     steps = _steps_kept(checkpoint, n)
     if steps:
@@ -92,11 +93,11 @@ def _scanned(
     carry = named_dummy("carry", packed_shape(shapes))
     each = [named_dummy("x", x.shape[1:], x.dtype) for x in columns]
     before = unpacked(carry, shapes)
-    found = f(_like(init, iter(before)), None if xs is None else _like(xs, iter(each)))
+    found = f(like(init, iter(before)), None if xs is None else like(xs, iter(each)))
     if not isinstance(found, tuple) or len(found) != 2:
-        raise TypeError(f"scan: f returned {_shown(found)}; expected a pair, the next carry and y")
+        raise TypeError(f"scan: f returned {shown(found)}; expected a pair, the next carry and y")
     values, y = _checked("scan", "f", init, shapes, found[0]), found[1]
-    outputs = list(map(as_expr, _leaves(y)))
+    outputs = list(map(as_expr, leaves_of(y)))
     along = dict(zip(each, columns, strict=True))
     start = packed([as_real(value) for value in carried])
     if of_segments:
@@ -107,7 +108,7 @@ def _scanned(
     if reverse:
         firsts, lasts = lasts, firsts
     end = (0, 1) if reverse else (n, n + 1)  # type: ignore[operator]
-    last = _like(init, iter(unpacked(squeeze(part(path, *end), 0), shapes)))
+    last = like(init, iter(unpacked(squeeze(part(path, *end), 0), shapes)))
     # What the body computes of the carry is there: in the trajectory.
     stand_ins, afters = {}, unpacked(lasts, shapes)
     for value, after in zip(values, afters, strict=True):
@@ -118,7 +119,7 @@ def _scanned(
     of_rows = {symbol: named_dummy("row", row.shape, row.dtype) for symbol, row in rows.items()}
     stacked = batched(ys, of_rows, n)
     stacked = replaced(stacked, {of_rows[symbol]: row for symbol, row in rows.items()})
-    return last, _like(y, iter(stacked))
+    return last, like(y, iter(stacked))
 
 
 def _steps_kept(checkpoint: bool | int, n: Dim) -> int:
@@ -143,24 +144,24 @@ def _in_segments(
     """A scan over segments, each of which is a scan; the steps that are left are one more."""
     count, left = divmod(int(n), steps)
     whole = count * steps
-    columns = list(map(as_expr, _leaves(xs)))
+    columns = list(map(as_expr, leaves_of(xs)))
 
     def segment(carry: Any, x: Any) -> tuple[Any, Any]:
         """The steps of one of them."""
-        return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse, True)
+        return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse, True)
 
     def segments(carry: Any) -> tuple[Any, Any]:
         """The segments, from a carry."""
         rows = [reshape(part(x, 0, whole), (count, steps, *x.shape[1:])) for x in columns]
-        of_rows = None if xs is None else _like(xs, iter(rows))
+        of_rows = None if xs is None else like(xs, iter(rows))
         carried = _carried("scan", carry)
         last, ys = _scanned(segment, carry, carried, of_rows, rows, count, reverse, True)
-        flat = [reshape(y, (whole, *y.shape[2:])) for y in _leaves(ys)]
-        return last, _like(ys, iter(flat))
+        flat = [reshape(y, (whole, *y.shape[2:])) for y in leaves_of(ys)]
+        return last, like(ys, iter(flat))
 
     def rest(carry: Any) -> tuple[Any, Any]:
         """The steps behind them, from a carry."""
-        of_rows = None if xs is None else _like(xs, iter([part(x, whole, int(n)) for x in columns]))
+        of_rows = None if xs is None else like(xs, iter([part(x, whole, int(n)) for x in columns]))
         return scan(f, carry, of_rows, length=left, reverse=reverse)
 
     if not count or not left:
@@ -168,8 +169,10 @@ def _in_segments(
     first, second = (rest, segments) if reverse else (segments, rest)
     carry, some = first(init)
     last, others = second(carry)
-    pairs = zip(*[_leaves(y) for y in ((others, some) if reverse else (some, others))], strict=True)
-    return last, _like(some, iter([concat(pair) for pair in pairs]))
+    pairs = zip(
+        *[leaves_of(y) for y in ((others, some) if reverse else (some, others))], strict=True
+    )
+    return last, like(some, iter([concat(pair) for pair in pairs]))
 
 
 @written("fori_loop(lower, upper, f, init), f(i, carry) -> carry")
@@ -240,7 +243,7 @@ def while_loop(
     shapes = [value.shape for value in carried]
     carry = named_dummy("carry", packed_shape(shapes))
     before = unpacked(carry, shapes)
-    condition = cond(_like(init, iter(before)))
+    condition = cond(like(init, iter(before)))
     if isinstance(condition, bool | np.bool_):
         condition = as_expr(condition)
     if not isinstance(condition, Expr) or condition.dtype is not bool or condition.shape:
@@ -248,82 +251,25 @@ def while_loop(
             f"while_loop: cond returned {_condition_shown(condition)}; expected one condition, "
             "as c > 0 is, or sd.any(c > 0) of an array"
         )
-    values = _checked("while_loop", "body", init, shapes, body(_like(init, iter(before))))
+    values = _checked("while_loop", "body", init, shapes, body(like(init, iter(before))))
     start = packed([as_real(value) for value in carried])
     last, steps = repeated(condition, packed(values), carry, start, int(max_steps))
-    found = _like(init, iter(unpacked(last, shapes)))
+    found = like(init, iter(unpacked(last, shapes)))
     return (found, steps) if return_steps else found
 
 
 def _condition_shown(found: Any) -> str:
     if isinstance(found, Expr):
-        return f"{'conditions' if found.dtype is bool else 'numbers'} of {_shown(found)}"
-    return _shown(found)
+        return f"{'conditions' if found.dtype is bool else 'numbers'} of {shown(found)}"
+    return shown(found)
 
 
-# Trees of expressions -----------------------------------------------------------------------------
-
-
-def _leaves(tree: Any) -> list[Any]:
-    """What stands in tuples, lists and dicts, in their order; None is an empty tree."""
-    if tree is None:
-        return []
-    if isinstance(tree, dict):
-        tree = list(tree.values())
-    if isinstance(tree, tuple | list):
-        return [leaf for branch in tree for leaf in _leaves(branch)]
-    return [tree]
-
-
-def _like(tree: Any, leaves: Iterator[Any]) -> Any:
-    """A tree of the same structure, of other leaves."""
-    if tree is None:
-        return None
-    if isinstance(tree, dict):
-        return type(tree)((key, _like(branch, leaves)) for key, branch in tree.items())
-    if isinstance(tree, tuple | list):
-        branches = [_like(branch, leaves) for branch in tree]
-        return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
-    return next(leaves)
-
-
-def _in_order(tree: Any, of: Any) -> list[Any] | None:
-    """The leaves of a tree in the order of another one; None where their structures differ."""
-    if of is None or tree is None:
-        return [] if of is tree else None
-    if isinstance(of, dict):
-        if not isinstance(tree, dict) or tree.keys() != of.keys():
-            return None
-        pairs = [(tree[key], of[key]) for key in of]
-    elif isinstance(of, tuple | list):
-        if type(tree) is not type(of) or len(tree) != len(of):
-            return None
-        pairs = list(zip(tree, of, strict=True))
-    else:
-        return None if isinstance(tree, dict | tuple | list) else [tree]
-    found: list[Any] = []
-    for branch, there in pairs:
-        leaves = _in_order(branch, there)
-        if leaves is None:
-            return None
-        found += leaves
-    return found
-
-
-def _shown(tree: Any) -> str:
-    """The structure of a tree in words, with the shapes of its leaves."""
-    if isinstance(tree, dict):
-        return f"{{{', '.join(f'{key!r}: {_shown(branch)}' for key, branch in tree.items())}}}"
-    if isinstance(tree, tuple | list):
-        left, right = "()" if isinstance(tree, tuple) else "[]"
-        comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
-        return f"{left}{', '.join(map(_shown, tree))}{comma}{right}"
-    return f"shape {shape_text(tree.shape)}" if isinstance(tree, Expr) else repr(tree)
+# Carries ------------------------------------------------------------------------------------------
 
 
 def _carried(what: str, init: Any) -> list[Expr]:
     """The leaves of the first carry of a loop, which are real."""
-    found = list(map(as_expr, _leaves(init)))
+    found = list(map(as_expr, leaves_of(init)))
     for k, value in enumerate(found):
         if not is_real(value):
             raise TypeError(
@@ -335,10 +281,10 @@ def _carried(what: str, init: Any) -> list[Expr]:
 
 def _checked(what: str, f: str, init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
     """The leaves of a carry that f returned, each of the shape that it has to have."""
-    leaves = _in_order(carry, init)
+    leaves = leaves_like(carry, init)
     if leaves is None:
         raise TypeError(
-            f"{what}: the carry is {_shown(init)}, {f} returned {_shown(carry)}: another structure"
+            f"{what}: the carry is {shown(init)}, {f} returned {shown(carry)}: another structure"
         )
     values = list(map(as_expr, leaves))
     for k, (value, shape) in enumerate(zip(values, shapes, strict=True)):

@@ -28,7 +28,7 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import names
 from symdiff.graph.contraction import broadcast_to
 from symdiff.graph.expr import Expr, check_names, free_symbols
-from symdiff.graph.leaves import as_expr, named_dummy
+from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import product
 from symdiff.graph.node import topological
 from symdiff.guesses import written
@@ -37,7 +37,7 @@ from symdiff.transforms.batching import batched
 from symdiff.transforms.bodies import replaced
 from symdiff.transforms.roots import Equations, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, part, trajectory
-from symdiff.transforms.solutions import root
+from symdiff.transforms.solutions import root, unknown
 from symdiff.transforms.tableaus import TABLEAUS
 from symdiff.transforms.while_loops import free_length, sized
 
@@ -56,8 +56,8 @@ _SMALL = 64
 
 @written("odeint(rhs, y0, t), rhs(y, t) -> dy/dt")
 def odeint(
-    rhs: Callable[[Expr, Expr], Any],
-    y0: Operand,
+    rhs: Callable[[Any, Expr], Any],
+    y0: Any,
     t: Operand,
     *,
     rtol: float = 1e-8,
@@ -66,7 +66,7 @@ def odeint(
     max_steps: int = 10_000,
     events: None = None,
     dense_output: bool = False,
-) -> Expr:
+) -> Any:
     """The solution of ``dy/dt = rhs(y, t)`` at the times t, from ``y(t[0]) = y0``.
 
     Its shape is that of t and then that of y0, and ``ys[0]`` is y0.  SciPy chooses the steps, with
@@ -76,7 +76,9 @@ def odeint(
 
     Args:
         rhs: ``rhs(y, t)``, an expression of y's shape; t is one number.
-        y0: the solution at the first time: an expression, number or array.
+        y0: the solution at the first time: an expression, number or array, a list being the rows of
+            one; or a tuple or dict of them, nested ones too, which is then the structure of y, of
+            what ``rhs`` returns, and of the solution.
         t: times in one axis, in order, upwards or downwards.
         rtol, atol: what an error of a step may be.
         method: "RK45", "DOP853", for small tolerances, or "Radau", for stiff equations.
@@ -85,8 +87,8 @@ def odeint(
 
     A Function of it needs SciPy, and raises ConvergenceError where the steps come to no end.
 
-    Raises ShapeError for a ``rhs`` of another shape, or times that are no vector; ValueError for
-    another method; Unsupported for events and dense output.
+    Raises ShapeError for a ``rhs`` of another shape, or times that are no vector; TypeError for one
+    of another structure; ValueError for another method; Unsupported for events and dense output.
 
     >>> import symdiff as sd
     >>> k, t = sd.symbol("k"), sd.symbol("t", 5)
@@ -101,23 +103,14 @@ def odeint(
         raise ValueError(f"odeint: method={method!r}; there are {', '.join(TABLEAUS)}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"odeint: max_steps={max_steps!r} is no number of steps")
-    start, times = as_real(assembled(y0)), as_real(assembled(t))
+    of, times = unknown("odeint", y0, "y", "rhs"), as_real(assembled(t))
     if times.ndim != 1 or times.shape[0] == 0:
         raise ShapeError(
             f"odeint: t has shape {shape_text(times.shape)}, expected times in one axis, of which "
             "the first is that of y0"
         )
-    y, time = named_dummy("y", start.shape), named_dummy("t", ())
-    found = rhs(y, time)
-    try:
-        slope = as_real(as_expr(found))
-    except TypeError:
-        raise TypeError(f"odeint: rhs returned {found!r}; expected an expression") from None
-    if slope.shape != y.shape:
-        raise ShapeError(
-            f"odeint: rhs returned shape {shape_text(slope.shape)}, expected that of y, "
-            f"{shape_text(y.shape)}"
-        )
+    start, y, time = of.start, of.x, named_dummy("t", ())
+    slope = of.returned(rhs(of.given, time))
     check_names(free_symbols([start, times, slope]))
     slope, params = _closed_over(slope, y, time)
     stated = [slope, jacobian_matrix(slope, y)] if method == "Radau" else [slope]
@@ -132,7 +125,8 @@ def odeint(
     last = _stepped(slope, state, tableau, stack([slope] * len(tableau.b)))
     step = _stepped(slope, state, tableau, guess) if op.kept else last
     made = opaque(op, start, times, *params)
-    return _on_mesh(step, last, state, made, {symbol: x for x, symbol in params.items()})
+    outside = {symbol: x for x, symbol in params.items()}
+    return of.tree_of(_on_mesh(step, last, state, made, outside))
 
 
 class _State(NamedTuple):

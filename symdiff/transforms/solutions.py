@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus.derivative import grad
 from symdiff.calculus.flows import NONE, Flow
@@ -16,13 +16,14 @@ from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
 from symdiff.graph.node import topological
 from symdiff.guesses import written
 from symdiff.transforms.bodies import replaced
+from symdiff.transforms.packing import packed, unpacked
 from symdiff.transforms.roots import LinearSolution, Root, equations, jacobian_matrix
 from symdiff.transforms.scans import captured
+from symdiff.transforms.trees import leaves_like, leaves_of, like, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.graph.expr import Operand
     from symdiff.graph.node import Shape
 
 __all__ = ["fixed_point", "linear_solve", "minimize", "root"]
@@ -33,12 +34,12 @@ _METHODS = ("cg", "gmres")
 
 @written("root(f, x0), f(x) -> what x makes 0")
 def root(
-    f: Callable[[Expr], Any],
-    x0: Operand,
+    f: Callable[[Any], Any],
+    x0: Any,
     *,
     solver: Callable[..., Any] | None = None,
     max_steps: int = _STEPS,
-) -> Expr:
+) -> Any:
     """The x near ``x0`` with ``f(x) = 0``, f of x's shape: as many equations as unknowns.
 
     The solution is one node, and so are its derivatives by all that f contains besides x, of every
@@ -52,14 +53,17 @@ def root(
 
     Args:
         f: ``f(x)``, an expression of x's shape.
-        x0: the start: an expression, number or array.
+        x0: the start: an expression, number or array, a list being the rows of one; or a tuple or
+            dict of them, nested ones too, which is then the structure of what f is given and
+            returns, and of the root.
         solver: ``solver(F, x0, slope)``, called with functions of NumPy arrays for f and df/dx, of
             the shape of x twice, where it is hard to come near: ``lambda F, x0, slope:
             scipy.optimize.brentq(F, 0, 9)``.  What it returns is where Newton's method starts.
         max_steps: how many of Newton's steps are made at most.
 
     Raises ShapeError for an f of another shape than x0, TypeError for one that returns no
-    expression, ValueError for one that does not contain x.
+    expression or another structure, ValueError for one that does not contain x, and for a solver
+    where x0 is a tuple or dict.
 
     >>> import symdiff as sd
     >>> a = sd.symbol("a")
@@ -67,17 +71,18 @@ def root(
     >>> print(sd.evalf(sd.diff(x, a), 20, {a: 2}))
     -0.17327023155040818075
     """
-    return _root("root", f, x0, solver, max_steps)
+    of = unknown("root", x0)
+    return _solution(of, [of.equations(f(of.given))], solver, max_steps)
 
 
 @written("fixed_point(g, x0), g(x) -> x")
 def fixed_point(
-    g: Callable[[Expr], Any],
-    x0: Operand,
+    g: Callable[[Any], Any],
+    x0: Any,
     *,
     solver: Callable[..., Any] | None = None,
     max_steps: int = _STEPS,
-) -> Expr:
+) -> Any:
     """The x near ``x0`` with ``x = g(x)``: the root of ``x - g(x)``.
 
     It is found as ``root`` finds it, whether or not x, g(x), g(g(x)).. converge, and has the same
@@ -89,34 +94,18 @@ def fixed_point(
     >>> sd.jacobian(z, b).shape
     (3, 3)
     """
-
-    def lacking(x: Expr) -> Expr:
-        return x - _of_unknown("fixed_point", g(x), x)
-
-    return _root("fixed_point", lacking, x0, solver, max_steps)
-
-
-def _root(
-    name: str,
-    f: Callable[[Expr], Any],
-    x0: Operand,
-    solver: Callable[..., Any] | None,
-    max_steps: int,
-) -> Expr:
-    start = as_real(assembled(x0))
-    x = named_dummy("x", start.shape)
-    body = _of_unknown(name, f(x), x)
-    return _solution(name, [body], x, start, solver, max_steps)
+    of = unknown("fixed_point", x0)
+    return _solution(of, [of.x - of.equations(g(of.given))], solver, max_steps)
 
 
 @written("minimize(f, x0), f(x) -> one number")
 def minimize(
-    f: Callable[[Expr], Any],
-    x0: Operand,
+    f: Callable[[Any], Any],
+    x0: Any,
     *,
     solver: Callable[..., Any] | None = None,
     max_steps: int = _STEPS,
-) -> Expr:
+) -> Any:
     """The minimiser near ``x0`` of a function ``f`` of one number: x, and not f(x).
 
     It is where the gradient of f is 0 and the Hessian is positive definite, which has been
@@ -126,13 +115,14 @@ def minimize(
 
     Args:
         f: ``f(x)``, one number.
-        x0: the start: an expression, number or array.
+        x0: the start, as that of ``root``; what it is made of is the structure of the minimiser.
         solver: ``solver(f, x0, gradient)``, called with functions of NumPy arrays, where it is hard
             to come near: ``lambda f, x0, gradient: scipy.optimize.minimize(f, x0, jac=gradient).x``
         max_steps: how many of Newton's steps are made at most.
 
     Raises ShapeError for an f of another shape than (), TypeError for one that returns no
-    expression, ValueError for one that does not contain x.
+    expression, ValueError for one that does not contain x, and for a solver where x0 is a tuple or
+    dict.
 
     >>> import symdiff as sd
     >>> X, y, penalty = sd.symbol("X", ("n", 2)), sd.symbol("y", "n"), sd.symbol("penalty")
@@ -141,21 +131,21 @@ def minimize(
     >>> print(sd.evalf(sd.diff(w[1], penalty), 6, data))
     -0.244444
     """
-    start = as_real(assembled(x0))
-    x = named_dummy("x", start.shape)
-    objective = _of_unknown("minimize", f(x), x, ())
-    return _solution("minimize", [grad(objective, x), objective], x, start, solver, max_steps)
+    of = unknown("minimize", x0)
+    objective = _of_shape("minimize", of.what, f(of.given), of.x, ())
+    _check_contains("minimize", objective, of.x)
+    return _solution(of, [grad(objective, of.x), objective], solver, max_steps)
 
 
 @written('linear_solve(matvec, b, method="cg"), matvec(x) -> A x')
 def linear_solve(
-    matvec: Callable[[Expr], Any],
-    b: Operand,
+    matvec: Callable[[Any], Any],
+    b: Any,
     *,
     method: str = "cg",
     rtol: float = 1e-13,
     max_steps: int | None = None,
-) -> Expr:
+) -> Any:
     """The x with ``matvec(x) = b``, for a linear map that is known by what it does to x alone.
 
     No matrix is made: not for the solution, by conjugate gradients, and not for its derivatives,
@@ -163,7 +153,7 @@ def linear_solve(
 
     Args:
         matvec: a linear map of x to the same shape.  It is called once, with a symbol.
-        b: an expression, number or array.
+        b: an expression, number or array, or tuples and dicts of them, as the start of ``root``.
         method: "cg", for symmetric positive definite maps, or "gmres", for all others.
         rtol: what ``b - matvec(x)`` may be, in units of b, both by their norms, where products are
             not rounded by more.
@@ -181,60 +171,138 @@ def linear_solve(
     """
     if method not in _METHODS:
         raise ValueError(f"linear_solve: method={method!r}; there are {', '.join(_METHODS)}")
-    right = as_real(assembled(b))
-    x = named_dummy("x", right.shape)
-    body = _of_unknown("linear_solve", matvec(x), x)
+    of = unknown("linear_solve", b)
+    right, x = of.start, of.x
+    body = of.equations(matvec(of.given))
     _check_linear(body, x)
     check_names(free_symbols([right, body]))
     bodies, params = captured([body], x)
     further = method, rtol, max_steps, 0
     op = equations(LinearSolution, "linear_solve", bodies, x, [*params.values()], *further)
-    return opaque(op, right, *params)
+    return of.tree_of(opaque(op, right, *params))
+
+
+class Unknown(NamedTuple):
+    """What is looked for, under one symbol: an array, or several in tuples and dicts.
+
+    ``tree`` has the starts in it; ``what`` is what a user calls the function that gets it.
+    """
+
+    name: str
+    what: str
+    tree: Any
+    start: Expr
+    x: Expr
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """Those of the arrays."""
+        return [leaf.shape for leaf in leaves_of(self.tree)]
+
+    @property
+    def given(self) -> Any:
+        """What a function of the user's gets: its structure, of expressions in the symbol."""
+        return self.tree_of(self.x)
+
+    def tree_of(self, packed: Expr) -> Any:
+        """The structure, of the arrays that one array holds in its last axes."""
+        return like(self.tree, iter(unpacked(packed, self.shapes)))
+
+    def returned(self, found: Any) -> Expr:
+        """What a function returned for it, of the same structure and shapes, as one array.
+
+        Raises TypeError for another structure, ShapeError for other shapes.
+        """
+        if not isinstance(self.tree, tuple | dict):
+            return _of_shape(self.name, self.what, found, self.x, self.x.shape)
+        leaves = leaves_like(found, self.tree)
+        if leaves is None:
+            raise TypeError(
+                f"{self.name}: {self.x.name} is {shown(self.tree)}, {self.what} returned "
+                f"{shown(found)}: another structure"
+            )
+        values = []
+        for k, (leaf, shape) in enumerate(zip(leaves, self.shapes, strict=True)):
+            value = _expression(self.name, self.what, leaf, shape)
+            if value.shape != shape:
+                raise ShapeError(
+                    f"{self.name}: {self.x.name}, part {k}, has shape {shape_text(shape)}, "
+                    f"{self.what} returned {shape_text(value.shape)}"
+                )
+            values.append(value)
+        return packed(values)
+
+    def equations(self, found: Any) -> Expr:
+        """The same; raises ValueError where it does not contain the symbol."""
+        body = self.returned(found)
+        _check_contains(self.name, body, self.x)
+        return body
+
+
+def unknown(name: str, start: Any, symbol: str = "x", what: str = "the function") -> Unknown:
+    """What is looked for from a start, by the name of the function that looks for it."""
+    tree = _expressions(start)
+    values = leaves_of(tree)
+    joined = packed(values)
+    return Unknown(name, what, tree, joined, named_dummy(symbol, joined.shape))
+
+
+def _expressions(tree: Any) -> Any:
+    """A tree of expressions; lists are the rows of arrays."""
+    if isinstance(tree, dict):
+        return type(tree)((key, _expressions(branch)) for key, branch in tree.items())
+    if isinstance(tree, tuple):
+        branches = [_expressions(branch) for branch in tree]
+        return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
+    return as_real(assembled(tree))
 
 
 def _solution(
-    name: str,
-    outputs: list[Expr],
-    x: Expr,
-    start: Expr,
-    solver: Callable[..., Any] | None,
-    max_steps: int,
-) -> Expr:
-    """The node of a root of the first output."""
+    of: Unknown, outputs: list[Expr], solver: Callable[..., Any] | None, max_steps: int
+) -> Any:
+    """The root of the first output, in the structure of its start."""
+    name, x = of.name, of.x
     if solver is not None and not callable(solver):
         raise TypeError(f"{name}: solver={solver!r} is not a function")
+    if solver is not None and isinstance(of.tree, tuple | dict):
+        raise ValueError(
+            f"{name}: a solver looks for one array, x0 is {shown(of.tree)}: pack them into one "
+            "array, or leave the solver out"
+        )
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"{name}: max_steps={max_steps!r} is no number of steps")
-    check_names(free_symbols([start, *outputs]))
+    check_names(free_symbols([of.start, *outputs]))
     bodies, params = captured([outputs[0], jacobian_matrix(outputs[0], x), *outputs[1:]], x)
     op = equations(Root, name, bodies, x, [*params.values()], solver, max_steps)
-    return opaque(op, start, *params)
+    return of.tree_of(opaque(op, of.start, *params))
 
 
-def _expression(name: str, found: Any, x: Expr) -> Expr:
-    """What a function of a user's returned, as an expression."""
+def _expression(name: str, what: str, found: Any, shape: Shape) -> Expr:
+    """What a function of a user's returned, as an expression, a real one."""
     try:
-        return as_expr(found)
+        return as_real(as_expr(found))
     except TypeError:
         raise TypeError(
-            f"{name}: the function returned {found!r}; expected an expression, of shape "
-            f"{shape_text(x.shape)}"
+            f"{name}: {what} returned {found!r}; expected an expression, of shape "
+            f"{shape_text(shape)}"
         ) from None
 
 
-def _of_unknown(name: str, found: Any, x: Expr, shape: Shape | None = None) -> Expr:
-    """An expression that a function of a user's returned, real, of a shape and made of x."""
-    body = as_real(_expression(name, found, x))
-    wanted = x.shape if shape is None else shape
-    if body.shape != wanted:
-        whose = "that of x" if shape is None else "one number"
+def _of_shape(name: str, what: str, found: Any, x: Expr, shape: Shape) -> Expr:
+    """An expression that a function of a user's returned for x, of a shape."""
+    body = _expression(name, what, found, shape)
+    if body.shape != shape:
+        whose = f"that of {x.name}" if shape == x.shape else "one number"
         raise ShapeError(
-            f"{name}: the function returned shape {shape_text(body.shape)}, expected {whose}, "
-            f"{shape_text(wanted)}, for x of shape {shape_text(x.shape)}"
+            f"{name}: {what} returned shape {shape_text(body.shape)}, expected {whose}, "
+            f"{shape_text(shape)}, for {x.name} of shape {shape_text(x.shape)}"
         )
+    return body
+
+
+def _check_contains(name: str, body: Expr, x: Expr) -> None:
     if not _contains(body, x) and 0 not in x.shape:
         raise ValueError(f"{name}: what the function returned does not contain x")
-    return body
 
 
 def _contains(f: Expr, x: Expr) -> bool:

@@ -375,8 +375,8 @@ _checkpoints(
 )
 _checkpoints(
     "segments-are-plain-scans",
-    'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse, True)',
-    'return _scanned(f, carry, _carried("scan", carry), x, _leaves(x), steps, reverse)',
+    'return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse, True)',
+    'return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse)',
     "test_a_gradient_takes_the_memory_of_some_carries",
 )
 _checkpoints(

@@ -197,3 +197,15 @@ _solution(
     "found = _named([self.number(1)] * _size(shape), shape)",
     "test_slopes_of_arrays_by_arrays_are_floats",
 )
+_solution(
+    "parts-of-an-unknown-are-taken-in-the-order-they-are-returned",
+    "leaves = leaves_like(found, self.tree)",
+    "leaves = leaves_of(found)",
+    "test_what_fits_no_structure_says_so",
+)
+_solution(
+    "the-linear-equations-of-a-step-are-not-counted",
+    "step += _elements(op.lead, lengths) * (n**3 // 3 + n**2)",
+    "step += 0 * n",
+    "test_one_step_to_a_solution_is_counted",
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import pickle
+import re
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -361,6 +363,89 @@ def test_a_map_for_which_gradients_do_not_converge():
     assert len(error.value.worst) == 1
 
 
+# Unknowns of several arrays -----------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """An unknown with names."""
+
+    first: Any
+    second: Any
+
+
+def test_unknowns_in_tuples_and_dicts_are_found_together():
+    """Against the same equations over one vector, with derivatives."""
+
+    def f(z):
+        low, (high, whole) = z["low"], z["rest"]
+        return {
+            "low": low * 3 + high - a,
+            "rest": (sd.tanh(low) + 2 * high - sd.sum(whole), whole - W @ whole - high * u),
+        }
+
+    start = {"low": 0.5, "rest": (1.0, [0.25, 0.5, 1.0])}
+    found = sd.root(f, start)
+    assert found.keys() == start.keys()
+    assert [found["rest"][k].shape for k in (0, 1)] == [(), (3,)]
+
+    def joined(x):
+        of = f({"low": x[0], "rest": (x[1], x[2:])})
+        return sd.concat([sd.stack([of["low"], of["rest"][0]]), of["rest"][1]])
+
+    flat = sd.root(joined, [0.5, 1.0, 0.25, 0.5, 1.0])
+    together = sd.concat([sd.stack([found["low"], found["rest"][0]]), found["rest"][1]])
+    at = {W: WEIGHTS / 4, u: BIAS, a: 1.5}
+    one, other = (
+        nm.interpret([x, sd.jacobian(x, u), sd.diff(x, a, 2), sd.grad(x @ x, W)], at)
+        for x in (together, flat)
+    )
+    for value, wanted in zip(one, other, strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_the_structure_of_the_start_is_that_of_all_solutions():
+    fixed = sd.fixed_point(
+        lambda z: Pair(sd.cos(z.second) / 2, sd.sin(z.first) * t), Pair(0.1, 0.2)
+    )
+    assert isinstance(fixed, Pair)
+    value = nm.interpret([*fixed], {t: 0.5})
+    np.testing.assert_allclose(value, [np.cos(value[1]) / 2, np.sin(value[0]) / 2], rtol=1e-14)
+
+    least = sd.minimize(
+        lambda w: sd.sum((X @ w["slope"] + w["offset"] - Y) ** 2),
+        {"slope": np.zeros(2), "offset": 0},
+    )
+    wanted = np.linalg.lstsq(np.column_stack([X, np.ones(8)]), Y, rcond=None)[0]
+    found = nm.interpret([least["slope"], least["offset"]], {})
+    np.testing.assert_allclose([*found[0], found[1]], wanted, rtol=1e-12)
+
+    solved = sd.linear_solve(lambda z: (2 * z[0] + sd.sum(z[1]), 3 * z[1] + z[0]), (a, v3))
+    found = nm.interpret([*solved], {a: 1.0, v3: [1.0, 2.0, 3.0]})
+    residual = 2 * found[0] + found[1].sum(), 3 * found[1] + found[0]
+    np.testing.assert_allclose(residual[0], 1, rtol=1e-12)
+    np.testing.assert_allclose(residual[1], [1, 2, 3], rtol=1e-12)
+    assert sd.root(lambda x: x, ()) == ()
+
+
+def test_what_fits_no_structure_says_so():
+    start = {"a": 1.0, "b": np.ones(3)}
+    shown = re.escape("x is {'a': shape (), 'b': shape (3,)}, the function returned ")
+    with pytest.raises(TypeError, match=shown + re.escape("(shape (), shape (3,)): another")):
+        sd.root(lambda x: (x["a"] - t, x["b"]), start)
+    with pytest.raises(TypeError, match=shown + re.escape("{'a': shape ()}: another structure")):
+        sd.fixed_point(lambda x: {"a": x["a"] - t}, start)
+    with pytest.raises(
+        ShapeError, match=r"x, part 1, has shape \(3,\), the function returned \(2,\)"
+    ):
+        sd.root(lambda x: {"a": x["a"] - t, "b": x["b"][:2]}, start)
+    with pytest.raises(TypeError, match="the function returned 'b'; expected an expression"):
+        sd.root(lambda x: {"a": x["a"] - t, "b": "b"}, start)
+    with pytest.raises(TypeError, match="None"):
+        sd.root(lambda x: x, {"a": None})
+    with pytest.raises(ValueError, match="a solver looks for one array, x0 is"):
+        sd.root(lambda x: x, start, solver=bisection)
+
+
 # Bound symbols, batches and walks -----------------------------------------------------------------
 
 
@@ -515,9 +600,24 @@ def test_sparsity():
     assert sd.sparsity(sd.fixed_point(lambda z: sd.tanh(u * z[0]), u), u).all()
 
 
+def test_one_step_to_a_solution_is_counted():
+    x = sd.symbol("x", 3)
+    step = sd.count_operations([body := sd.tanh(W @ x) - u, sd.jacobian(body, x)]) + 3**3 // 3 + 9
+    root = sd.root(lambda x: sd.tanh(W @ x) - u, u)
+    assert sd.count_operations(root) == step
+    many = sd.batch(root, {u: sd.symbol("us", (5, 3))})
+    assert sd.count_operations(many) == 5 * step
+    solved = sd.linear_solve(lambda x: W @ x + W.T @ x, u)
+    assert sd.count_operations(solved) == sd.count_operations(W @ x + W.T @ x)
+    gradient = sd.grad(sd.sum(root**2), u)
+    assert step < sd.count_operations(gradient) < 3 * step
+    f = nm.lower(root, [W, u])
+    assert f"operations: {step};" in f.explain({})
+
+
 def test_what_does_not_know_solutions_says_so():
     x = sd.root(lambda x: x**3 + t * x - 1, 1.0)
-    for refused in (sd.to_sympy, sd.count_operations, lambda x: sd.series(x, t, 0, 2)):
+    for refused in (sd.to_sympy, lambda x: sd.series(x, t, 0, 2)):
         with pytest.raises(Unsupported, match="root"):
             refused(x)
     with pytest.raises(Unsupported, match="root has a solver"):

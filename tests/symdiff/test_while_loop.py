@@ -403,8 +403,17 @@ def test_texts_pickles_and_counts():
     assert "steps" in sd.latex(root)
     for f in (root, sd.diff(root, a, 2), sd.batch(sd.diff(root, a), {a: sd.symbol("many", 3)})):
         assert pickle.loads(pickle.dumps(f)) is f
-    with pytest.raises(Unsupported, match="takes as many steps as it needs"):
-        sd.count_operations(root)
+
+
+def test_one_of_the_steps_is_counted():
+    """The condition and the body, to count the steps, and the body for what the carry becomes."""
+    x, many = sd.symbol("x"), sd.symbol("many", 4)
+    holds, step = lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2
+    each = sd.count_operations([holds(x), step(x)])
+    last, steps = sd.while_loop(holds, step, a, return_steps=True)
+    assert sd.count_operations(steps) == each
+    assert sd.count_operations(last) == each + sd.count_operations(step(x))
+    assert sd.count_operations(sd.batch(steps, {a: many})) == 4 * each
 
 
 def test_zeros_of_a_mask_meet_no_infinite_slope_outside():

@@ -1,0 +1,68 @@
+"""Trees of expressions: tuples, lists and dicts of them, as users give carries and unknowns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def leaves_of(tree: Any) -> list[Any]:
+    """What stands in tuples, lists and dicts, in their order; None is an empty tree."""
+    if tree is None:
+        return []
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, tuple | list):
+        return [leaf for branch in tree for leaf in leaves_of(branch)]
+    return [tree]
+
+
+def like(tree: Any, leaves: Iterator[Any]) -> Any:
+    """A tree of the same structure, of other leaves."""
+    if tree is None:
+        return None
+    if isinstance(tree, dict):
+        return type(tree)((key, like(branch, leaves)) for key, branch in tree.items())
+    if isinstance(tree, tuple | list):
+        branches = [like(branch, leaves) for branch in tree]
+        return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
+    return next(leaves)
+
+
+def leaves_like(tree: Any, of: Any) -> list[Any] | None:
+    """The leaves of a tree in the order of another one; None where their structures differ."""
+    if of is None or tree is None:
+        return [] if of is tree else None
+    if isinstance(of, dict):
+        if not isinstance(tree, dict) or tree.keys() != of.keys():
+            return None
+        pairs = [(tree[key], of[key]) for key in of]
+    elif isinstance(of, tuple | list):
+        if type(tree) is not type(of) or len(tree) != len(of):
+            return None
+        pairs = list(zip(tree, of, strict=True))
+    else:
+        return None if isinstance(tree, dict | tuple | list) else [tree]
+    found: list[Any] = []
+    for branch, there in pairs:
+        leaves = leaves_like(branch, there)
+        if leaves is None:
+            return None
+        found += leaves
+    return found
+
+
+def shown(tree: Any) -> str:
+    """The structure of a tree in words, with the shapes of its leaves."""
+    if isinstance(tree, dict):
+        return f"{{{', '.join(f'{key!r}: {shown(branch)}' for key, branch in tree.items())}}}"
+    if isinstance(tree, tuple | list):
+        left, right = "()" if isinstance(tree, tuple) else "[]"
+        comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
+        return f"{left}{', '.join(map(shown, tree))}{comma}{right}"
+    return f"shape {shape_text(tree.shape)}" if isinstance(tree, Expr) else repr(tree)
