@@ -48,10 +48,13 @@ from symdiff.graph.visible_zeros import contracted, moved, parts
 from symdiff.scalars.formula import kernel_symbol, partial
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from symdiff.graph.axes import Word
     from symdiff.graph.node import Shape
+
+    # Of a node, its cotangent and places of operands: the cotangents of those that have one.
+    Together = Callable[[Expr, Flow, Sequence[int]], Mapping[int, Flow]]
 
 _WHERE = PRIMITIVES["where"]
 
@@ -419,9 +422,17 @@ _RULES: dict[type[Op], type[Statement]] = {
 }
 
 
-def register(op: type[Op], rule: type[Statement]) -> None:
-    """State the derivative of a class of ops that a module above this one defines."""
+_TOGETHER: dict[type[Op], Together] = {}
+
+
+def register(op: type[Op], rule: type[Statement], together: Together | None = None) -> None:
+    """State the derivative of a class of ops that a module above this one defines.
+
+    ``together`` pulls the cotangents of several operands at once.
+    """
     _RULES[op] = rule
+    if together is not None:
+        _TOGETHER[op] = together
 
 
 # The two walks ------------------------------------------------------------------------------------
@@ -505,10 +516,17 @@ def arrivals(
         g = flows[0] if len(flows) == 1 else gathered(flows)
         if is_zero(g.expr):
             continue
+        together = _TOGETHER.get(node.op.__class__)
+        given: Mapping[int, Flow] = {}
+        if together is not None:
+            given = together(node, g, [k for k, arg in enumerate(node.args) if arg in active])
         for k, arg in enumerate(node.args):
             if arg in active:
-                rule = statement(node, k)
-                flow = None if rule is None else rule.pull(g)
+                if together is None:
+                    rule = statement(node, k)
+                    flow = None if rule is None else rule.pull(g)
+                else:
+                    flow = given.get(k)
                 if flow is not None:
                     if record is not None:
                         record.append((node, k, flow.expr))

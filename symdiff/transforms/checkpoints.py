@@ -10,7 +10,6 @@ all that they compute.
 from __future__ import annotations
 
 import itertools
-import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from symdiff.graph.node import Dim, Shape
-
-# Cotangents of so many nodes are remembered for their operands.
-_SOME = 64
 
 
 class Checkpoints(Scan):
@@ -108,19 +104,22 @@ class CheckpointsRule(ScanRule):
         marked = mark or (flow is not None and flow.mark)
         return [Flow(moveaxis(path, 0, lead), DEEP if marked else NONE)]
 
-    def pull(self, g: Flow) -> Flow | None:
-        whole, found = self._shares(g)
-        if self.k not in found.places:
-            return None
-        lead = g.expr.ndim - self.node.ndim
-        start, shape = found.places[self.k]
-        stop = start + product(shape)
-        if not 0 < self.k <= len(self.op.xs):
-            return Flow(reshape(part(whole, start, stop), shape), found.mark)
-        n: Any = self.op.length
-        rows = reshape(part(whole, found.size, whole.shape[0]), (n, found.width))
-        x = reshape(part(rows, start, stop, 1), (n, *shape))
-        return Flow(moveaxis(x, 0, lead), found.mark)
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """The cotangents of all operands, from one loop."""
+        loop = CheckpointsRule(node, 0)
+        whole, found = loop._backward(g, places)
+        lead, n, m = g.expr.ndim - node.ndim, loop.op.length, len(loop.op.xs)
+        flows = {}
+        for k, (start, shape) in found.places.items():
+            stop = start + product(shape)
+            if 0 < k <= m:
+                rows = reshape(part(whole, found.size, whole.shape[0]), (n, found.width))
+                x = moveaxis(reshape(part(rows, start, stop, 1), (n, *shape)), 0, lead)
+            else:
+                x = reshape(part(whole, start, stop), shape)
+            flows[k] = Flow(x, found.mark)
+        return flows
 
     @property
     def op(self) -> Scan:
@@ -134,28 +133,14 @@ class CheckpointsRule(ScanRule):
         xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
         return xs, dict(zip(o.params, params, strict=True))
 
-    def _shares(self, g: Flow) -> tuple[Expr, _Shares]:
-        """The cotangents of all operands, from one loop; they ask for them one after the other."""
-        known: dict[Any, Any] = self.op.adjoints
-        key = (self.node.serial, g.expr.serial, g.mark)
-        if key in known:
-            ref, found = known[key]
-            whole = ref()
-            if whole is not None:
-                return whole, found
-        whole, found = self._backward(g)
-        if len(known) > _SOME:
-            known.clear()
-        known[key] = weakref.ref(whole), found
-        return whole, found
-
-    def _backward(self, g: Flow) -> tuple[Expr, _Shares]:
+    def _backward(self, g: Flow, wanted: Sequence[int]) -> tuple[Expr, _Shares]:
+        """One array of the cotangents of the operands in these places, and where they are."""
         op, n = self.op, int(self.op.length)
         o, lead = op.opened, g.expr.ndim - self.node.ndim
         start = self._of_state(g, lead, 0 if op.reverse else n)
         rest = part(g.expr, *((1, n + 1) if op.reverse else (0, n)), lead)
         mark = left_out(start)  # every step is reached from the last state, if that is
-        symbols = (o.carry, *o.xs, *o.params)
+        symbols = (o.carry, *[(*o.xs, *o.params)[k - 1] for k in wanted if k])
         cotangent = named_dummy("cotangent", start.expr.shape)
         flows = pullback([o.body], symbols, [Flow(cotangent, mark)])
         if not mark and any(flow and flow.mark for flow in flows):
@@ -170,21 +155,22 @@ class CheckpointsRule(ScanRule):
             row = named_dummy("g", cotangent.shape)
             xs[row] = moveaxis(rest, lead, 0)
             after = after + row
-        m, places = len(o.xs), {0: (0, cotangent.shape)}
+        places = {0: (0, cotangent.shape)} if 0 in wanted else {}
         carried, inits, steps = [cotangent], [start.expr], [after]
         size: Any = product(cotangent.shape)
-        for k, flow in enumerate(others[m:], m + 1):
-            if flow is not None and not is_zero(flow.expr):
+        given = zip([k for k in wanted if k], others, strict=True)
+        found = {k: flow for k, flow in given if flow is not None and not is_zero(flow.expr)}
+        rows: list[Expr] = []
+        width: Any = 0
+        for k, flow in found.items():
+            if k > len(o.xs):
                 total = named_dummy("total", flow.expr.shape)
                 carried.append(total)
                 inits.append(full(total.shape, 0))
                 steps.append(total + flow.expr)
                 places[k] = (size, total.shape)
                 size += product(total.shape)
-        rows: list[Expr] = []
-        width: Any = 0
-        for k, flow in enumerate(others[:m], 1):
-            if flow is not None and not is_zero(flow.expr):
+            else:
                 rows.append(flow.expr)
                 places[k] = (width, flow.expr.shape)
                 width += product(flow.expr.shape)
@@ -290,9 +276,16 @@ class FoldRule(Statement):
         return [] if flow is None else [FoldRule(node, 0)._at_operands(flow)]
 
     def pull(self, g: Flow) -> Flow | None:
-        whole, symbols = self._plain()
-        flow = pullback([whole], [symbols[self.k]], [g])[0]
-        return None if flow is None else self._at_operands(flow)
+        return self.pulled(self.node, g, [self.k]).get(self.k)
+
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """All cotangents by one walk back."""
+        whole, symbols = FoldRule(node, 0)._plain()
+        flows = pullback([whole], [symbols[k] for k in places], [g])
+        found = {k: flow for k, flow in zip(places, flows, strict=True) if flow is not None}
+        exprs = at_operands(node, [flow.expr for flow in found.values()])
+        return {k: Flow(x, found[k].mark) for k, x in zip(found, exprs, strict=True)}
 
     def _plain(self) -> tuple[Expr, list[Expr]]:
         op = self.node.op
@@ -334,8 +327,8 @@ def _kinks(node: Expr) -> list[Kink]:
     ]
 
 
-register(Checkpoints, CheckpointsRule)
-register(Fold, FoldRule)
+register(Checkpoints, CheckpointsRule, CheckpointsRule.pulled)
+register(Fold, FoldRule, FoldRule.pulled)
 batching.register(Checkpoints, batched_scan)
 batching.register(Fold, _batched_fold)
 kinks.register(Checkpoints, kinks_of_scan)

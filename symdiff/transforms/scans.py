@@ -15,7 +15,6 @@ trajectory, as the value of ``vectorised``, and pulled and pushed there.
 from __future__ import annotations
 
 import math
-import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -128,11 +127,6 @@ class Scan(Looped):
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         return [(self.length, f"a scan of length {self.length}"), *super().needs(*operands)]
-
-    @cached_property
-    def adjoints(self) -> dict[tuple[object, ...], tuple[weakref.ref[Expr], int, int]]:
-        """The cotangents of all that the carry went through, by node and cotangent."""
-        return {}
 
     @cached_property
     def opened(self) -> _Opened:
@@ -403,7 +397,7 @@ class ScanRule(Statement):
         share: Flow | None = None  # of xs and params, in each step: the steps in front
         if given:
             share = pushforward(topological([o.vectorised]), [o.vectorised], given)[0]
-            share = None if share is None else loop._at_operands(share)
+            share = None if share is None else loop._at_operands([share])[0]
             share = None if share is None else Flow(moveaxis(share.expr, lead, 0), share.mark)
         start = tangents.get(0, Flow(full(shape, 0), DEEP))
         if share is None and 0 not in tangents:
@@ -434,43 +428,33 @@ class ScanRule(Statement):
         return [shown(zeros_shown, DEEP if mark and share is not None and share.mark else NONE)]
 
     def pull(self, g: Flow) -> Flow | None:
-        op, k, n = self._op(), self.k, self._op().length
-        o = op.opened
-        lead = g.expr.ndim - self.node.ndim
-        path, mark, first = self._adjoint(g, lead)
+        return self.pulled(self.node, g, [self.k]).get(self.k)
+
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """One scan for the cotangents of all operands, and one walk back through the body."""
+        loop = ScanRule(node, 0)
+        op, n = loop._op(), loop._op().length
+        o, lead = op.opened, g.expr.ndim - node.ndim
+        path, mark, first = loop._pulled(g, lead)
         end = (n, n + 1) if op.reverse else (0, 1)  # type: ignore[operator]
-        if not k:
-            return Flow(squeeze(part(path, *end), 0), first)
+        found = {0: Flow(squeeze(part(path, *end), 0), first)} if 0 in places else {}
+        others = [k for k in places if k]
         after = (0, n) if op.reverse else (1, n + 1)  # type: ignore[operator]
-        each = moveaxis(part(path, *after), 0, lead)
-        wanted = (*o.columns, *o.params)[k - 1]
-        flow = pullback([o.vectorised], [wanted], [Flow(each, mark)])[0]
-        return None if flow is None else self._at_operands(flow)
+        each = Flow(moveaxis(part(path, *after), 0, lead), mark)
+        wanted = (*o.columns, *o.params)
+        flows = pullback([o.vectorised], [wanted[k - 1] for k in others], [each]) if others else []
+        given = {k: flow for k, flow in zip(others, flows, strict=True) if flow is not None}
+        found.update(zip(given, loop._at_operands([*given.values()]), strict=True))
+        return found
 
     def _op(self) -> Scan:
         op = self.node.op
         assert isinstance(op, Scan)
         return op
 
-    def _adjoint(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
-        """The cotangents of all that the carry went through, and the marks of these and of init's.
-
-        All operands ask for them, one after the other.
-        """
-        known = self._op().adjoints
-        key = (self.node.serial, g.expr.serial, g.mark)
-        if key in known:
-            ref, mark, first = known[key]
-            path = ref()
-            if path is not None:
-                return path, mark, first
-        path, mark, first = self._pulled(g, lead)
-        if len(known) > _SOME:
-            known.clear()
-        known[key] = weakref.ref(path), mark, first
-        return path, mark, first
-
     def _pulled(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
+        """The cotangents of all states, and the marks of these and of init's."""
         op, n = self._op(), self._op().length
         o, shape = op.opened, self.node.shape
         start = self._of_state(g, lead, 0 if op.reverse else n)
@@ -564,13 +548,14 @@ class ScanRule(Statement):
         m = 1 + len(op.xs)
         return before, after, node.args[1:m], node.args[m:]
 
-    def _at_operands(self, flow: Flow) -> Flow:
-        """A flow of the vectorised body where its symbols are the operands."""
+    def _at_operands(self, flows: Sequence[Flow]) -> list[Flow]:
+        """Flows of the vectorised body where its symbols are the operands."""
         o = self._op().opened
         before, after, columns, params = self._operands()
         values = dict(zip((*o.columns, *o.params), (*columns, *params), strict=True))
-        (expr,) = replaced([flow.expr], {o.vectorised: after, o.before: before, **values})
-        return Flow(expr, flow.mark)
+        values.update({o.vectorised: after, o.before: before})
+        exprs = replaced([flow.expr for flow in flows], values)
+        return [Flow(x, flow.mark) for x, flow in zip(exprs, flows, strict=True)]
 
 
 def left_out(flow: Flow) -> int:
@@ -612,9 +597,9 @@ def loop_values(node: Expr, x: Expr) -> Expr:
     o = rule._op().opened
     along = dict(zip((o.carry, *o.xs), (o.before, *o.columns), strict=True))
     (found,) = batched([x], along, rule._op().length)
-    return rule._at_operands(Flow(found, NONE)).expr
+    return rule._at_operands([Flow(found, NONE)])[0].expr
 
 
-register(Scan, ScanRule)
+register(Scan, ScanRule, ScanRule.pulled)
 batching.register(Scan, batched_scan)
 kinks.register(Scan, kinks_of_scan)
