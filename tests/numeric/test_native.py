@@ -635,8 +635,8 @@ def test_long_sums_of_products_over_rows_and_along_them_are_exact(out, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_logarithms_of_sums_near_1_have_all_their_digits(dtype):
-    rows = [[1e-20, -400.0], [1e-10, -30.0], [-1e-3, -6.9], [1e-5, -60.0], [-0.5, -0.6], [1.0, 2.0]]
-    rows += [[-30.0, 1e-10], [0.0, 0.0], [-math.log(2)] * 2, [-np.inf, 0.0], [-np.inf, -np.inf]]
+    rows = [[0.0, 0.0], [1e-20, -400.0], [1e-10, -30.0], [-1e-3, -6.9], [1e-5, -60.0], [-0.5, -0.6]]
+    rows += [[1.0, 2.0], [-30.0, 1e-10], [-math.log(2)] * 2, [-np.inf, 0.0], [-np.inf, -np.inf]]
     x = np.array(rows, dtype)
     with mp.workdps(40):
         exact = [float(mp.log(sum(mp.exp(mp.mpf(float(v))) for v in row))) for row in x]
