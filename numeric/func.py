@@ -25,6 +25,7 @@ from numeric.eager.tensor import Tensor
 from numeric.guesses import FUNC
 from numeric.tracing.loops import fori_loop, scan, while_loop
 from numeric.tracing.nested import contents, filled, flat
+from numeric.tracing.solutions import fixed_point, minimize, odeint, root
 from numeric.tracing.vmap import vmap
 from symdiff.guesses import missing
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "fixed_point",
     "fori_loop",
     "grad",
     "grad_and_value",
@@ -40,6 +42,9 @@ __all__ = [
     "jacfwd",
     "jacrev",
     "jvp",
+    "minimize",
+    "odeint",
+    "root",
     "scan",
     "vjp",
     "vmap",

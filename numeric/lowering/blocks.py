@@ -140,6 +140,7 @@ class Rows:
     """A kernel: called with its operands, and the lengths of axes, it gives its results."""
 
     compiled: Callable[[], Callable[..., Any]]
+    writes = False
 
     def __init__(self, kernel: Kernel, threads: int | None) -> None:
         self.kernel, self.threads = kernel, threads
@@ -158,7 +159,7 @@ class Rows:
     def function(self) -> Callable[..., Any]:
         """The compiled body: operands in one block, and lengths, to results in one block.
 
-        The last argument has an array for each result to be written into, or None for a new one.
+        Where it ``writes``, the last argument has an array for each result, or None for a new one.
         """
         return self.compiled()
 
@@ -177,8 +178,8 @@ class Rows:
         count = self.rows(sizes)
         rows = max(1, in_a_block(count, self.width(sizes)), self._shared)
         if count <= rows:
-            new = [None] * len(self.kernel.joined)
-            found = self.function(*values, _with_rows(sizes, count), new)
+            into = [[None] * len(self.kernel.joined)] if self.writes else []
+            found = self.function(*values, _with_rows(sizes, count), *into)
             results = [self._together(made, found, count) for made in self.kernel.pads]
         else:
             results = self._blocks(values, sizes, count, rows)
@@ -210,9 +211,10 @@ class Rows:
                 for v, before in zip(values, self._before, strict=True)
             ]
             into: list[Any] = [None] * len(self.kernel.joined)
-            for k, before in whole.items():
+            for k, before in whole.items() if self.writes else ():
                 into[k] = outs.place(k, before, here)
-            found = self.function(*given, _with_rows(sizes, stop - start), into)
+            last = [into] if self.writes else []
+            found = self.function(*given, _with_rows(sizes, stop - start), *last)
             for k in parts:
                 parts[k][i] = found[k]
             for k, before in whole.items():

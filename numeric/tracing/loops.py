@@ -54,7 +54,7 @@ def scan(
     >>> last, sums.sum().backward(), x.grad
     (tensor(6., grad_fn=<FunctionBackward0>), None, tensor([5., 4., 3.]))
     """
-    tree, start = _carry("scan", init)
+    tree, start = started("scan", init)
     _check_tensors("scan", "xs", xs, "are")
     along, columns = flat(xs)
     n = _steps(columns, length)
@@ -66,7 +66,7 @@ def scan(
                 f"func.scan: f returned {type(answer).__name__}; expected a pair, the next carry "
                 "and y"
             )
-        _check("scan", "f", tree, start, answer[0])
+        check_returned("scan", "f", tree, start, answer[0])
         _check_tensors("scan", "f", answer[1])
         return answer
 
@@ -127,18 +127,18 @@ def while_loop(
     >>> torch.autograd.grad(root, a)[0].round(decimals=6)
     tensor(0.1667, dtype=torch.float64)
     """
-    tree, start = _carry("while_loop", init)
+    tree, start = started("while_loop", init)
 
     def call(given: list[Tensor]) -> object:
         condition = cond(filled(tree, given))
         if not isinstance(condition, Tensor) or condition._array.shape:
             raise TypeError("func.while_loop: cond returned no Tensor of one element without axes")
         answer = body(filled(tree, given))
-        _check("while_loop", "body", tree, start, answer)
+        check_returned("while_loop", "body", tree, start, answer)
         return answer, condition
 
     capture = traced(call, start, start, Inner("while_loop", "error"))
-    _no_checks("while_loop", capture)
+    refuse_checks("while_loop", capture)
     assert capture.exprs is not None
     exprs, m = capture.exprs, len(start)
 
@@ -161,10 +161,10 @@ def while_loop(
     return filled(tree, found)
 
 
-def _carry(name: str, init: object) -> tuple[object, list[Tensor]]:
-    """The structure of a first carry, and its Tensors."""
-    _check_tensors(name, "init", init, "is")
-    return flat(init)
+def started(name: str, start: object, what: str = "init") -> tuple[object, list[Tensor]]:
+    """The structure of what a function starts from, and its Tensors."""
+    _check_tensors(name, what, start, "is")
+    return flat(start)
 
 
 def _check_tensors(name: str, what: str, tree: object, verb: str = "returned") -> None:
@@ -176,22 +176,31 @@ def _check_tensors(name: str, what: str, tree: object, verb: str = "returned") -
             )
 
 
-def _check(name: str, f: str, tree: object, start: Sequence[Tensor], carry: object) -> None:
-    """A carry that f returned has the structure, the shapes and the dtypes of the first one."""
-    _check_tensors(name, f, carry)
-    found, tensors = flat(carry)
+def check_returned(
+    name: str,
+    f: str,
+    tree: object,
+    start: Sequence[Tensor],
+    returned: object,
+    what: str = "the carry",
+    first: str = "init",
+) -> None:
+    """What f returned has the structure, the shapes and the dtypes of what it started from."""
+    _check_tensors(name, f, returned)
+    found, tensors = flat(returned)
     if found != tree:
-        raise TypeError(f"func.{name}: {f} returned a carry of another structure than init's")
+        kind = "a carry of another structure" if what == "the carry" else "another structure"
+        raise TypeError(f"func.{name}: {f} returned {kind} than {first}'s")
     for k, (x, y) in enumerate(zip(start, tensors, strict=True)):
         place = f", part {k}," if len(start) > 1 else ""
         if x._array.shape != y._array.shape:
             raise ShapeError(
-                f"func.{name}: the carry{place} has shape {shape_text(x._array.shape)}, {f} "
+                f"func.{name}: {what}{place} has shape {shape_text(x._array.shape)}, {f} "
                 f"returned {shape_text(y._array.shape)}"
             )
         if x._array.dtype != y._array.dtype:
             raise TypeError(
-                f"func.{name}: the carry{place} is {x._array.dtype}, {f} returned "
+                f"func.{name}: {what}{place} is {x._array.dtype}, {f} returned "
                 f"{y._array.dtype}; convert one of them with to()"
             )
 
@@ -211,7 +220,8 @@ def _steps(columns: Sequence[Tensor], length: int | None) -> int:
     return int(n)
 
 
-def _no_checks(name: str, capture: Capture) -> None:
+def refuse_checks(name: str, capture: Capture) -> None:
+    """Nothing inside has to look at values, which nobody does in the steps of a search."""
     if capture.checks:
         said = capture.checks[0][1]
         raise RuntimeError(f"func.{name}: an operation inside has to look at its values: {said}")

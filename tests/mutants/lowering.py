@@ -641,6 +641,12 @@ _rows(
     "test_many_blocks_are_twice_as_large",
 )
 _rows(
+    "what-blas-writes-costs-nothing",
+    "cost += work / _BLAS + made if",
+    "cost += work / _BLAS if",
+    "test_what_blas_writes_counts_as_what_numpy_writes",
+)
+_rows(
     "stretched-axes-are-rows",
     "return tuple([lead + k if dim == out[lead + k] else None for k, dim in enumerate(shape)])",
     "return tuple([lead + k for k, dim in enumerate(shape)])",

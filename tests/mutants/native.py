@@ -80,6 +80,12 @@ _native(
     "test_extreme_numbers_keep_their_meaning",
 )
 _native(
+    "c-sums-near-1-are-looked-for-in-the-first-row",
+    'each = [f"for (int r = 0; r < m; r++) near |= {cell} < {NEAR};"]',
+    'each = [f"for (int r = 0; r < 1; r++) near |= {cell} < {NEAR};"]',
+    "test_logarithms_of_sums_near_1_have_all_their_digits[float64]",
+)
+_native(
     "c-squares-are-turned-beyond-the-last-column",
     "for (; k + 8 <= count; k += 8)",
     "for (; k + 7 <= count; k += 8)",

@@ -209,3 +209,9 @@ _solution(
     "step += 0 * n",
     "test_one_step_to_a_solution_is_counted",
 )
+_solution(
+    "what-is-solved-over-tensors-is-the-same-for-all-outside",
+    "return [*solve(of, tuple(full), max_steps=max_steps)], [*full, *capture.outer_symbols]",
+    "return [*solve(of, tuple(full), max_steps=max_steps)], [*full, *capture.outer_symbols[::-1]]",
+    "test_a_fixed_point_is_the_iteration_in_python",
+)

@@ -76,6 +76,16 @@ def test_a_sum_goes_into_the_operand_that_has_the_letter():
     assert text == "sum ik->i, matrix-vector ij,i->j"
 
 
+def test_what_blas_writes_counts_as_what_numpy_writes():
+    """Small products of long rows: their results cost more than their multiplications."""
+    L, Y = sd.symbol("L", (5, 2, 2)), sd.symbol("Y", (5, 2, 1000))
+    (step,) = steps(sd.sum(sd.matrix_transpose(L) @ Y, axis=2))
+    assert plan(step.op, [L.shape, Y.shape]).stages[0].kind == "sum"
+    at = RNG.normal(size=L.shape), RNG.normal(size=Y.shape)
+    found = nm.lower(sd.sum(sd.matrix_transpose(L) @ Y, axis=2), [L, Y])(*at)
+    np.testing.assert_allclose(found, np.einsum("kij,kin->kj", *at), rtol=1e-12, atol=1e-12)
+
+
 def test_a_coefficient_multiplies_the_smallest_operand():
     a, b = sd.symbol("a", 100), sd.symbol("b", (100, 2))
     C = sd.symbol("C", (2, 300))

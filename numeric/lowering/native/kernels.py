@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric.lowering.arithmetic import weak
-from numeric.lowering.blocks import BLOCK, Rows, spread
+from numeric.lowering.blocks import Rows, in_a_block, spread
 from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.columns import columns, written
 from numeric.lowering.native.compiler import FAST, compiler, library
@@ -325,7 +325,7 @@ class NativeRows(Rows):
         found = self._native.at_once(values, id(sizes))
         if found is None:
             count = self.rows(sizes)
-            rows = max(BLOCK // max(self.width(sizes), 1) // LANES * LANES, _LEAST)
+            rows = max(in_a_block(count, self.width(sizes)) // LANES * LANES, _LEAST)
             found = self._native.results(values, sizes, count, rows, id(sizes))
             if found is None:
                 return super().__call__(*args)
@@ -378,7 +378,7 @@ class NativePoints:
         ]
         found = self._native.at_once(wide, count)
         if found is None:
-            found = self._native.results(wide, sizes, count, BLOCK, count)
+            found = self._native.results(wide, sizes, count, in_a_block(count, 1), count)
             if found is None:
                 return otherwise(*given)
         known = dict(zip(self._own, found, strict=True))

@@ -33,6 +33,8 @@ THIN = 16
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
 IN_A_ROW = 512
 """Terms that are added one after the other without a carry."""
+NEAR = 1.5
+"""Below this, the logarithm of a sum of exponentials is that of 1 and the rest, see ``log_of``."""
 
 _FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
 _WEAK = frozenset({"number", "size", "sum", "product"})
@@ -151,6 +153,8 @@ class Line(NamedTuple):
     A sum of few products is written out: ``terms`` are its letters, and their lengths.
     One of many terms within a row ``is_long``: what each addition loses is carried to the next.
     ``back`` says how many rows before its own the value reads each operand, where that is not 0.
+    ``near`` is a value without which nobody reads this one: it is computed in blocks that have a
+    row where that is less than ``NEAR``.
     """
 
     value: int
@@ -165,6 +169,7 @@ class Line(NamedTuple):
     terms: tuple[tuple[object, int], ...] = ()
     back: tuple[int, ...] = ()
     is_long: bool = False
+    near: int | None = None
 
     @property
     def is_product(self) -> bool:
@@ -332,6 +337,7 @@ class Loops:
             # A sum near 1 is 1 and the rest: what is largest is alone, and its exponential is 1.
             each = [(e, letters), (x, letters), (base, batch)]
             self._line("({1} == {2} ? 0 : {0})", each, lengths, (rest, batch), "+")
+            self.lines[-1] = self.lines[-1]._replace(near=total)
             over = [(total, batch), (rest, batch), (base, batch)]
             self._line("f_log_of({0}, {1}) + {2}", over, lengths, (results[0], batch))
         if len(results) > 1:
@@ -399,13 +405,16 @@ class Loops:
             for x in line.operands:
                 if x in place:
                     least = max(least, place[x] + (not _same(x, loops[place[x]].dims, line)))
+            if line.near is not None:
+                least = max(least, place[line.near] + 1)
             for k in range(least, len(loops) + 1):
                 if k == len(loops):
                     loops.append(Loop(line.dims, [line], {line.value}))
                     place[line.value] = k
                     break
                 loop = loops[k]
-                alike = loop.dims == line.dims and not line.is_product
+                alike = loop.dims == line.dims and loop.lines[0].near == line.near
+                alike &= not line.is_product
                 if alike and not loop.lines[0].is_product and len(loop.lines) < STATEMENTS:
                     loop.lines.append(line)
                     loop.members.add(line.value)
@@ -426,6 +435,7 @@ class Loops:
             if first > place[line.value] and not line.is_product:
                 here = [x for x in readers[line.value] if place[x.value] == first]
                 alike = all(_same(line.value, line.dims, x) for x in here)
+                alike &= loops[first].lines[0].near == line.near
                 if alike and counts[first] < STATEMENTS:
                     counts[place[line.value]] -= 1
                     counts[first] += 1

@@ -21,7 +21,7 @@ from itertools import product, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from numeric.lowering.native.functions import calls_library, definitions
-from numeric.lowering.native.loops import LANES, Loops
+from numeric.lowering.native.loops import LANES, NEAR, Loops
 from numeric.lowering.native.printer import weak_text
 from numeric.lowering.passes.rows import ROWS
 
@@ -372,7 +372,17 @@ class Source:
 
     def _computed(self) -> list[list[str]]:
         """The loops of a block."""
-        return [self._loop(place, loop) for place, loop in enumerate(self.of.loops)]
+        return [self._where_near(loop, place) for place, loop in enumerate(self.of.loops)]
+
+    def _where_near(self, loop: Loop, place: int) -> list[str]:
+        """A loop, in blocks in which something reads what it computes."""
+        lines, v = self._loop(place, loop), loop.lines[0].near
+        if v is None:
+            return lines
+        cell = self._cell(v, *self._letters(self.of.inner[v]))
+        each = [f"for (int r = 0; r < m; r++) near |= {cell} < {NEAR};"]
+        asked = ["int near = 0;", *self._nested(self.of.inner[v], each), "if (near) {"]
+        return ["{", *[f"    {x}" for x in asked], *[f"        {x}" for x in lines], "    }", "}"]
 
     def _loop(self, place: int, loop: Loop) -> list[str]:
         """One of them."""

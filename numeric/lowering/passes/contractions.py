@@ -270,7 +270,8 @@ class _Merging:
         for stage in plan(op, shapes).stages:
             if stage.kind not in ("view", "diagonal", "identity"):
                 work = math.prod([length[k] for k in {k for word in stage.words for k in word}])
-                cost += work / _BLAS if stage.kind in BLAS else work
+                made = math.prod([length[k] for k in stage.out])
+                cost += work / _BLAS + made if stage.kind in BLAS else work
         return cost
 
     def _cost_of(self, v: int) -> float:

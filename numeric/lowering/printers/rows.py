@@ -71,8 +71,9 @@ class RowsPrinter(NumPyPrinter):
         name = self.emitter.bind(key, self.kind, partial(self.rows, kernel), numbered=True)
         made = self.emitter.namespace[name]
         assert isinstance(made, Rows)
-        arguments = [*parameters(count), "outs"]
+        arguments = [*parameters(count), *["outs"] * bool(body.slots)]
         source = defined(name, arguments, str(kernel), body.lines, body.results)
+        made.writes = bool(body.slots)
         made.compiled = partial(self.emitter.compiled, name, source)
         if made not in self.kernels:
             self.kernels.append(made)
