@@ -17,7 +17,7 @@ from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.reductions import sum as summed
 from symdiff.functions.shaping import arange
 from symdiff.graph import ops
-from symdiff.graph.algebra import as_numeric, opaque, primitive
+from symdiff.graph.algebra import as_numeric, as_real, opaque, primitive
 from symdiff.graph.axis_lengths import defining
 from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.expr import Expr
@@ -55,7 +55,9 @@ def filled_up(outputs: Sequence[Expr]) -> Filled | None:
     shapes = [y.shape for y in outputs]
     counts = [name for name in conditions if any(name in _names(shape) for shape in shapes)]
     counted = [summed(conditions[name]) for name in counts]
-    return Filled(closed([*map(_filled, outputs), *counted]), shapes, counts)
+    found = closed([*map(_filled, outputs), *counted])
+    real = [as_real(x) if is_real(y) else x for x, y in zip(found, outputs, strict=False)]
+    return Filled([*real, *found[len(real) :]], shapes, counts)
 
 
 def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[Expr]:

@@ -288,10 +288,12 @@ AT = {v: V, w: W}
 
 def test_outputs_have_as_many_elements_as_there_are():
     outputs = [x, x > 1, x.size, sd.jacobian(x**2, v), x[:, None] * v, *sd.nonzero(v), x[1:]]
+    outputs += [sd.jacobian(x, v), sd.sum(sd.where(x > 1, 1.0, 0.0))]  # numbers alone are real
     F = nm.lower(outputs, v)
     for at in (V, np.array([2.0]), np.ones(3), np.array([-1.0, 2, -3, 4])):
         y = at[at > 0]
         wanted = [y, y > 1, y.size, 2 * np.diag(at)[at > 0], y[:, None] * at, *at.nonzero(), y[1:]]
+        wanted += [np.eye(len(at))[at > 0], np.where(y > 1, 1.0, 0.0).sum()]
         for found in (F(at), nm.interpret(outputs, {v: at})):
             for mine, numpys in zip(found, wanted, strict=True):
                 np.testing.assert_array_equal(mine, numpys)
