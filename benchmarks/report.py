@@ -147,27 +147,32 @@ def record(outcomes: Sequence[Outcome], found: Sequence[Verdict], effort: Effort
 def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
     """The ratios of calls in Markdown: of the NumPy back end, and of machine code, to each peer."""
     every = [outcome for outcome in outcomes if outcome.case.workload.task is not Task.PROGRAM]
-    peers = [p for p in _COLUMNS if any(x.ratio(p) is not None for x in every)]
+
+    def ratios(outcome: Outcome, column: str) -> list[float]:
+        for peer in (column, *_BY.get(column, ())):
+            found = [outcome.ratio(peer, own=own) for own in (OURS, NATIVE)]
+            if found != [None, None]:
+                return [x for x in found if x is not None]
+        return []
+
+    peers = [p for p in _COLUMNS if any(ratios(x, p) for x in every)]
     yield f"| workload | {' | '.join(_COLUMNS[p] for p in peers)} |"
     yield f"|---|{'---:|' * len(peers)}"
     for outcome in every:
-        cells = []
-        for peer in peers:
-            found = [outcome.ratio(peer, own=own) for own in (OURS, NATIVE)]
-            cells.append(" / ".join(f"{x:.2g}" for x in found if x is not None))
+        cells = [" / ".join(f"{x:.2g}" for x in ratios(outcome, peer)) for peer in peers]
         yield f"| {outcome.case.name.replace('|', ' ')} | {' | '.join(cells)} |"
     about = machine()
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     yield f"\n{about['processor']}, {about['cores']} cores; {versions}."
 
 
+# Libraries that do for another one what it has not itself; their ratios stand in its column.
+_BY = {"jax": ("diffrax",), "torch": ("torchdiffeq",)}
 _COLUMNS = {
     "hand": "NumPy by hand",
     "torch": "PyTorch",
     "jax": "`jax.jit`",
     "casadi": "CasADi",
-    "diffrax": "diffrax",
-    "torchdiffeq": "torchdiffeq",
     "lambdify": "`lambdify`",
     "heyoka": "heyoka",
 }

@@ -254,7 +254,7 @@ EXPRESSION: dict[str, str] = {
     "numpy": _VALUES,
     "item": "float(x) of a number, .evalf(subs={...}) of any expression",
     "tolist": "list(x) are the parts along the first axis",
-    "nonzero": "its shape would depend on values; use sd.where, or a mask of 0 and 1",
+    "nonzero": "sd.nonzero(x)",
     "compress": "its shape would depend on values; use sd.where, or a mask of 0 and 1",
     "sort": "NumPy's sorts in place; sd.sort(x) is a new expression",
     "partition": "NumPy's sorts in place; sd.partition(x, kth) is a new expression",

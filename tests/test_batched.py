@@ -468,7 +468,8 @@ CASES |= decomposition_cases.CASES
 # Conversions between dtypes are those of Tensors: tests/eager/test_traced_ops.py maps them.
 CONVERSIONS = {ops.Cast, ops.ToInteger, ops.ToReal}
 LEAVES = {ops.Symbol, ops.Constant, ops.Places, ops.Exact, ops.Size, ops.Count}
-WITHOUT = LEAVES | {ops.Barrier} | CONVERSIONS
+# Batches of conditions are refused: tests/symdiff/test_conditions.py.
+WITHOUT = LEAVES | {ops.Barrier, opaque_ops.Nonzero} | CONVERSIONS
 
 
 def concrete_ops():

@@ -198,6 +198,14 @@ def test_the_table_has_ratios_of_both_back_ends():
     assert f"numpy {np.__version__}" in about
 
 
+def test_differential_equations_of_jax_are_diffraxs():
+    case = next(case for case in CASES if "diffrax" in case.workload.peers)
+    timings = {OURS: Timing(call=[1.0]), NATIVE: Timing(call=[2.0]), "diffrax": Timing(call=[4.0])}
+    heads, _, row, *_ = report.table([Outcome(case, timings)])
+    assert heads == "| workload | `jax.jit` |"
+    assert row == f"| {case.name} | 0.25 / 0.5 |"
+
+
 def test_files_are_written(tmp_path):
     case = Case(next(w for w in WORKLOADS if w.naive), "tiny")
     outcome = measure(case, [OURS, "hand", "naive"], Local, ONCE)

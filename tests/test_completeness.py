@@ -344,6 +344,7 @@ NOT_DRAWN = {
     ),
     opaque_ops.ArgMax: "integers without a derivative: tests/symdiff/test_sequences.py",
     opaque_ops.ArgMin: "integers without a derivative: tests/symdiff/test_sequences.py",
+    opaque_ops.Nonzero: "conditions are drawn by themselves: tests/symdiff/test_conditions.py",
     opaque_ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",

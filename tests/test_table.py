@@ -989,6 +989,7 @@ ROWS = (
         for q in (0, 0.5, 1, [0.2, 0.9])
     ),
     row("percentile", FULL, *both(lambda m, x: m.percentile(x, 35))),
+    row("nonzero", (((5,),), ((0,),)), *both(lambda m, x: m.sum(m.nonzero(x > 0)[0]))),
     row("searchsorted", ONE, *both(lambda m, x: m.searchsorted(np.array([-1.0, 0.1, 0.9]), x))),
     row(
         "searchsorted right",

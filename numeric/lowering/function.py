@@ -31,22 +31,24 @@ from numeric.lowering.running import Programs, Residuals
 from numeric.modes import current
 from symdiff.calculus.jacobians import direction
 from symdiff.contexts import kinks
-from symdiff.errors import ShapeError
+from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import become, bound_sizes, lengths
+from symdiff.graph.axis_lengths import become, bound, bound_sizes, lengths
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr
 from symdiff.graph.node import topological
 from symdiff.guesses import without, written
 from symdiff.interchange.pickling import apart, together
 from symdiff.locks import once
+from symdiff.transforms.closing import filled_up
 from symdiff.transforms.substitution import substitute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.programs import Lowered
+    from symdiff.transforms.closing import Filled
 
 
 # The lengths of a call that decided, and a direction for each output.
@@ -171,8 +173,12 @@ class Function:
         given: Sequence[Expr] = (),
         fixed: Sequence[Fixed] = (),
     ) -> None:
-        check_closed(outputs, inputs, nodes)
         self.outputs = outputs
+        self._filled = filled_up(outputs)
+        if self._filled is not None:
+            outputs = tuple(self._filled.outputs)
+            nodes = topological(outputs)
+        check_closed(outputs, inputs, nodes)
         self._many, self._options = many, options
         self._known_directions: dict[tuple[str, tuple[int, ...]], _Directions] = {}
         self._programs = Programs(outputs, inputs, nodes, options)
@@ -227,6 +233,7 @@ class Function:
         argument is kept as it is, so large data that backward needs is best made read-only
         (``X.flags.writeable = False``).  Under ``no_grad()`` nothing is kept.
         """
+        self._of_known_lengths("forward")
         given, call = self._signature.bind(args, named)
         if current().grad:
             values, kept = self._programs.forward(given, call)
@@ -303,6 +310,7 @@ class Function:
         >>> pullback(np.ones(2))[0].tolist()
         [2.0, 6.0]
         """
+        self._of_known_lengths("vjp")
         values, kept = self._programs.forward(*self._signature.bind(args, named))
         return self._structured(values), partial(self.backward, kept)
 
@@ -395,6 +403,7 @@ class Function:
         >>> lower(x * x, x).jacobian(np.array([1.0, 3.0])).tolist()
         [[2.0, 0.0], [0.0, 6.0]]
         """
+        self._of_known_lengths("jacobian")
         order = self._signature.places(wrt, "jacobian")
         given, call = self._signature.bind(args, named)
         known = self._known_directions.get((mode, order))
@@ -416,6 +425,7 @@ class Function:
         >>> lower(x**2 * y, (x, y)).hessian(3.0, 5.0)
         ((10.0, 6.0), (6.0, 0.0))
         """
+        self._of_known_lengths("hessian")
         order = self._signature.places(wrt, "hessian")
         program = self._programs.of(derivatives.hessian, order)
         values = self._programs.results(program, *self._signature.bind(args, named))
@@ -442,6 +452,7 @@ class Function:
         >>> t.tolist()
         [2.0, 3.0]
         """
+        self._of_known_lengths("jvp")
         found = self._signature.moved("jvp", args, tangents)
         values = self._programs.results(self._programs.of(derivatives.jvp), *found)
         count = len(self.outputs)
@@ -581,7 +592,18 @@ class Function:
 
     # What is asked, and in which structure it is answered -----------------------------------------
 
+    def _of_known_lengths(self, method: str) -> None:
+        """Raise Unsupported where an output has a length that is known when it is computed."""
+        if self._filled is not None and self._filled.counts:
+            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
+            raise Unsupported(
+                f"{method}: outputs of shapes {shapes}: how long these axes are is known when they "
+                "are computed; differentiate the formula, and lower the derivative"
+            )
+
     def _structured(self, values: Sequence[object]) -> Any:
+        if self._filled is not None and self._filled.counts:
+            values = cut_off(self._filled, values)
         return tuple(values) if self._many else values[0]
 
     def _by_input(
@@ -638,6 +660,20 @@ class Function:
 
 
 without(Function, "a Function", FUNCTION)
+
+
+def cut_off(filled: Filled, values: Sequence[Any]) -> list[Any]:
+    """What there is of outputs that were filled up, in memory of its own."""
+    count = len(filled.shapes)
+    counts = {name: int(n) for name, n in zip(filled.counts, values[count:], strict=True)}
+    found = []
+    for value, shape in zip(values, filled.shapes, strict=False):
+        there = bound(shape, counts)
+        if there != shape:
+            steps = [slice(n if n != dim else None) for n, dim in zip(there, shape, strict=True)]
+            value = np.array(value[tuple(steps)])
+        found.append(value)
+    return found
 
 
 def _lowered_again(

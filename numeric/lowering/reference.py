@@ -18,7 +18,14 @@ from symdiff.contexts import raising
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
-from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, formulas, names
+from symdiff.graph.axis_lengths import (
+    become,
+    bound_sizes,
+    check_lengths,
+    definitions_first,
+    formulas,
+    names,
+)
 from symdiff.graph.expr import Expr, check_names
 from symdiff.graph.node import topological
 
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numeric.lowering.node_kernels import Kernel
+    from symdiff.graph.lengths import Length
     from symdiff.graph.node import Dtype, Op
 
 
@@ -61,7 +69,7 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, object]) -> Any:
             raise TypeError(f"interpret: {y!r} of type {type(y).__name__} is not an expression")
     kinks = kinks_in(wanted) if raising() else []
     asked = questions(kinks)
-    order = topological([*wanted, *asked])
+    order = definitions_first(topological([*wanted, *asked]))
     values, sizes = bind([node for node in order if isinstance(node.op, ops.Symbol)], env, order)
     given = [value.dtype for value in values.values() if value.__class__ not in WEAK]
     given += [node.op.value.dtype for node in order if node.op.__class__ is ops.Constant]
@@ -82,11 +90,17 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, object]) -> Any:
 _SHAPELESS = (ops.Sum, ops.Product, ops.Pointwise)
 
 
+def _asked(order: Sequence[Expr], sizes: Mapping[str, int]) -> dict[Length, str]:
+    """The lengths that must not be negative, as far as they are known."""
+    found = formulas(order)
+    return {dim: why for dim, why in found.items() if all(name in sizes for name in dim.names)}
+
+
 def _evaluate(
     order: Sequence[Expr],
     wanted: Sequence[Expr],
     values: dict[Expr, Any],
-    sizes: Mapping[str, int],
+    sizes: dict[str, int],
 ) -> None:
     """Fill ``values`` in order; what no later node and no output needs is dropped at once."""
     uses: dict[Expr, int] = dict.fromkeys(wanted, 1)
@@ -110,6 +124,9 @@ def _evaluate(
             values[node] = call(args, sizes)
         else:
             values[node] = kernel(node)(args, sizes)
+            if isinstance(node.op, ops.Opaque) and node.op.defines:
+                sizes[str(node.shape[0])] = len(values[node])
+                check_lengths("interpret", _asked(order, sizes), sizes)
         for x in node.args:
             uses[x] -= 1
             if not uses[x]:
@@ -166,7 +183,7 @@ def bind(
         if axis not in sizes:
             raise ValueError(f"axis length {axis} is not known: no symbol has it; give it by name")
     if axes:
-        check_lengths("symbol", formulas(order), sizes)
+        check_lengths("symbol", _asked(order, sizes), sizes)
     if not any(x.shape for x in values):  # without arrays nothing tells a weak number's precision
         values = {x: np.float64(v) if v.__class__ is float else v for x, v in values.items()}
     return values, sizes

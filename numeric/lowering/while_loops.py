@@ -12,7 +12,7 @@ from numeric.lowering import structure
 from numeric.lowering.names import Emitter
 from numeric.lowering.programs import of_arrays, precision
 from symdiff.errors import Unsupported
-from symdiff.graph.axis_lengths import Sizes, lengths, names
+from symdiff.graph.axis_lengths import Sizes, check_lengths, formulas, lengths, names
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import topological
 from symdiff.transforms.batching import batched
@@ -138,7 +138,9 @@ class Inside:
 
     def __init__(self, op: Sized) -> None:
         self.symbols, self.inner, self.own = op.symbols, op.inner, str(op.own)
-        self.outer = [n for n in names(topological([op.inner, *op.symbols])) if n != self.own]
+        nodes = topological([op.inner, *op.symbols])
+        self.outer = [n for n in names(nodes) if n != self.own]
+        self.asked = {dim: why for dim, why in formulas(nodes).items() if op.own in dim.names}
         self.emitter = Emitter()
 
     @cached_property
@@ -154,6 +156,8 @@ class Inside:
         for place, given in _each(count.shape, self.symbols, operands):
             # A length of its own for each: formulas of it are remembered there.
             own = Sizes({**{name: known[name] for name in self.outer}, self.own: int(count[place])})
+            if self.asked:
+                check_lengths("a length that is known when it runs", self.asked, own)
             (found[place],) = self.program(*given, own)
         return found
 

@@ -562,10 +562,14 @@ class Writer:
         if isinstance(places.op, ops.Places) and places.op.value.size <= ops.LISTED:
             listed = notation.table(str(places.op.value.tolist()))
             return Form((Need(x),), lambda p: notation.taken(p[0], listed, ndim))
+        if isinstance(places.op, opaque_ops.PlacesOf):
+            places = _condition(places.args[0])
         return Form((Need(x), Need(places)), lambda p: notation.taken(p[0], p[1], ndim), call=True)
 
     def _called(self, node: Expr) -> Form:
         args = node.args[: self.width]
+        if isinstance(node.op, opaque_ops.PlacesOf):
+            args = (_condition(args[0]),)
         name, parameters = node.op.called(node.shape)
         op = node.op
         if isinstance(op, ops.Opaque) and op.signature is not None and args:
@@ -607,3 +611,10 @@ class Writer:
             (Need(node),),
             lambda pieces: notation.element(pieces[0], self.indices(index)),
         )
+
+
+def _condition(x: Expr) -> Expr:
+    """The condition that numbers say, 1 or 0; other numbers are themselves."""
+    if x.op is PRIMITIVES["where"] and [number_of(a) for a in x.args[1:]] == [1, 0]:
+        return x.args[0]
+    return x

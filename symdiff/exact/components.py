@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
+from symdiff import opaque_ops
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
-from symdiff.graph.axis_lengths import bound
+from symdiff.graph.axis_lengths import bound, definitions_first
 from symdiff.graph.expr import rebuild
 from symdiff.graph.formula_nodes import is_decision, lift, over_formula
 from symdiff.graph.leaves import named_dummy
@@ -189,7 +190,7 @@ def evaluated(
     A value is dropped as soon as its last user has been computed.  Raises Unsupported for a
     symbolic length that ``sizes`` does not say.
     """
-    nodes = topological(outputs)
+    nodes = definitions_first(topological(outputs))
     uses = Counter(arg for node in nodes for arg in node.args)
     uses.update(outputs)
     walk = _Walk(arithmetic, sizes or {})
@@ -241,7 +242,7 @@ class _Walk:
     """The value of a node from the values of its operands."""
 
     def __init__(self, arithmetic: Arithmetic, sizes: Mapping[str, Dim]) -> None:
-        self.of, self.sizes = arithmetic, sizes
+        self.of, self.sizes = arithmetic, dict(sizes)
         self.zero, self.one = arithmetic.number(0), arithmetic.number(1)
 
     def concrete(self, shape: Shape) -> tuple[int, ...]:
@@ -384,6 +385,15 @@ class _Walk:
         """The scan that it is."""
         whole, symbols = op_as(node, Fold).plain
         return evaluated([whole], dict(zip(symbols, args, strict=True)), self.of, self.sizes)[0]
+
+    def places_of(self, node: Expr, args: list[Any]) -> Any:
+        """The places of what is not 0, as many as there are."""
+        (x,) = args
+        of = self.of
+        found = [k for k, a in enumerate(x) if of.holds("a condition as index", a)]
+        if isinstance(node.op, opaque_ops.Nonzero):
+            self.sizes[str(node.op.length)] = len(found)
+        return filled((len(found),), map(of.number, found))
 
     def steps(self, node: Expr, args: list[Any]) -> Any:
         """One step after the other, while the condition holds."""
@@ -558,6 +568,7 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (Scan, _Walk.scan),
     (Fold, _Walk.fold),
     (Steps, _Walk.steps),
+    (opaque_ops.PlacesOf, _Walk.places_of),
     (Sized, _Walk.sized),
     (Root, _Walk.root),
     (LinearSolution, _Walk.linear_solution),

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from symdiff import opaque_ops
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
-from symdiff.graph.axis_lengths import bound
+from symdiff.graph.axis_lengths import bound, defining
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
@@ -72,7 +73,7 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     its body, and the body once more, for what the carry goes through; of a root, a fixed point and
     a minimiser one of Newton's, the equations, their slopes and a solution of n linear equations;
     of ``linear_solve`` one product, and of ``odeint`` one step that SciPy tries, and one that is
-    taken.
+    taken.  Of what a condition takes, one element is.
 
     For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, with l diagonals below
     the main one and u above it n (l (l + u + 1) + k (2l + u + 1)), det and its kin n³/3,
@@ -95,9 +96,10 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     >>> count_operations(A @ x), count_operations(2 * sd.sin(x) + 1)
     (6, 9)
     """
-    lengths = dict(sizes or {})
+    nodes = _nodes(outputs)
+    lengths = {**dict.fromkeys([str(x.shape[0]) for x in defining(nodes)], 1), **(sizes or {})}
     total, dearest = 0, dict[tuple[Any, ...], int]()
-    for node in _nodes(outputs):
+    for node in nodes:
         count = _operations(node, lengths) if node.args else 0
         if isinstance(node.op, ops.Part):
             key = (node.op.whole, node.args)
@@ -130,6 +132,8 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
         return op.cost(lambda shape: _elements(shape, lengths), node.args[0].shape)
     if isinstance(op, Looped):
         return _elements((op.length,), lengths) * count_operations(op.body, lengths)
+    if isinstance(op, opaque_ops.PlacesOf):
+        return 0
     if isinstance(op, Steps | Sized | Equations):
         return _one_step(node, op, lengths)
     if isinstance(op, ops.Opaque):

@@ -96,7 +96,7 @@ class _Sets(Arithmetic):
         return _union([a, b])
 
     def holds(self, name: str, condition: object) -> bool:
-        raise Unsupported(f"{name}: how many steps there are is not known without numbers")
+        raise Unsupported(f"{name}: whether its condition holds is not known without numbers")
 
     def named(self, name: str, *args: object) -> Any:
         return _union([*args, 0])

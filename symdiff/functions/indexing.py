@@ -24,11 +24,11 @@ from symdiff.functions.shaping import (
     reshape,
 )
 from symdiff.graph import ops
-from symdiff.graph.algebra import opaque, size
+from symdiff.graph.algebra import as_numeric, opaque, primitive, size
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
-from symdiff.graph.leaves import as_expr, fixed_places, number_of
+from symdiff.graph.leaves import as_expr, fixed_places, number_node, number_of
 from symdiff.graph.lengths import Length, is_natural
 from symdiff.graph.ranges import WHOLE, Line, Step, between, line, step_of
 
@@ -45,7 +45,7 @@ Item: TypeAlias = slice | int | Length | Index | None
 _WHOLE = slice(None)
 _REVERSED = slice(None, None, -1)
 
-__all__ = ["getitem", "split", "take"]
+__all__ = ["getitem", "nonzero", "split", "take"]
 
 
 @rearrangement
@@ -53,10 +53,12 @@ def getitem(x: Expr, key: object) -> Expr:
     """``x[key]``, for ints, slices, None, Ellipsis, integer and boolean arrays, as NumPy indexes.
 
     An expression of integers is an index too: scalars, or one array of them, beside slices.  Its
-    bounds are checked when it has a value.
+    bounds are checked when it has a value.  So is a condition, ``x[x > 0]``, of the shape that x
+    has in its first axes: how many elements, or rows, it takes is found when the program runs, and
+    the length of the result has a name of its own, the same for all that one condition takes.
 
     Raises IndexError for an index out of bounds, naming the axis and its length, and for too many
-    indices; Unsupported for an index that is an expression of booleans or stands beside arrays.
+    indices; Unsupported for a condition beside other indices, or an expression beside arrays.
     Ints, slices and arrays of ints are held against an axis that is known by name at the call, and
     so are places that are lengths.
 
@@ -68,6 +70,8 @@ def getitem(x: Expr, key: object) -> Expr:
     parts = key if isinstance(key, tuple) else (key,)
     if any(_has_length(part) for part in parts):
         parts = _with_values(x, parts)
+    if any(_is_open(part) and part.dtype is bool for part in parts):
+        return _where_true(x, parts)
     if any(_is_open(part) for part in parts):
         return _by_expressions(x, parts)
     items, dots = _items(x, parts)
@@ -448,13 +452,41 @@ def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
     return result
 
 
+def _where_true(x: Expr, parts: tuple[Any, ...]) -> Expr:
+    """The elements, or rows, of leading axes where a condition holds."""
+    others = [part for part in parts[1:] if part is not Ellipsis and not _is_whole(part)]
+    mask = parts[0]
+    if others or not isinstance(mask, Expr):
+        raise Unsupported(
+            "getitem: a condition beside other indices, or behind the first axis; index by the "
+            "condition alone, x[condition], and then again, or use where"
+        )
+    if not mask.shape:
+        raise Unsupported("getitem: a single boolean as index; use where")
+    if mask.ndim > x.ndim:
+        raise IndexError(
+            f"getitem: a condition of shape {shape_text(mask.shape)} for {shape_text(x.shape)}"
+        )
+    for k, (length, there) in enumerate(zip(mask.shape, x.shape, strict=False)):
+        if length != there:
+            raise IndexError(
+                f"getitem: a condition of length {length} for axis {k} of length {there}"
+            )
+    rows = reshape(x, (-1, *x.shape[mask.ndim :])) if mask.ndim > 1 else x
+    return taken(rows, opaque_ops.nonzero_places(as_numeric(reshape(mask, -1))), 0)
+
+
+def _is_whole(part: object) -> bool:
+    return isinstance(part, slice) and part == _WHOLE
+
+
 def taken(x: Expr, index: Expr, axis: int) -> Expr:
     """``x`` at the places ``index``, an expression of integers, whose axes replace the axis.
 
-    Raises Unsupported for an index of booleans, IndexError for one of real numbers.
+    Raises IndexError for an index of real numbers, and for one of booleans.
     """
     if index.dtype is bool:
-        raise Unsupported("getitem: an expression of booleans as index; use where")
+        raise IndexError("getitem: a condition where places are integers; x[condition] has it")
     if index.dtype is float:
         raise IndexError("getitem: an index of real numbers; indices are integers")
     rest = tuple(k for k in range(x.ndim) if k != axis)
@@ -483,11 +515,41 @@ def take(
     (True, ())
     """
     operand = as_expr(x)
-    if isinstance(indices, np.ndarray) and indices.dtype.kind == "b":
+    if isinstance(indices, np.ndarray | Expr) and indices.dtype in (bool, np.dtype(bool)):
         raise TypeError("take: indices are integers, not a mask; index with it")
     if axis is None:
         operand, axis = reshape(operand, -1), 0
     return getitem(operand, (*[_WHOLE] * axis_of("take", axis, operand.ndim), indices))
+
+
+def nonzero(x: Operand, /) -> tuple[Expr, ...]:
+    """The places of the elements that are not 0, in C order: an array of indices for each axis.
+
+    As NumPy's.  There are as many as there are when the program runs: the length of the arrays has
+    a name of its own.  They have no derivative.
+
+    Raises ShapeError for a number, which has no axis.
+
+    >>> import symdiff as sd
+    >>> v = sd.symbol("vector", 5)
+    >>> (places,) = sd.nonzero(v > 1)
+    >>> v[places] is v[v > 1]
+    True
+    """
+    operand = as_expr(x)
+    if not operand.shape:
+        raise ShapeError("nonzero: a number has no places; expected an array")
+    holds = operand if operand.dtype is bool else primitive("not_equal", operand, number_node(0))
+    flat = opaque_ops.nonzero_places(as_numeric(reshape(holds, -1)))
+    found = []
+    for k in range(operand.ndim)[::-1]:
+        if not k:
+            found.append(flat)
+            continue
+        length = broadcast_to(size(operand.shape[k]), flat.shape)
+        found.append(flat % length)
+        flat = flat // length
+    return tuple(found[::-1])
 
 
 def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:

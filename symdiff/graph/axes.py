@@ -50,12 +50,22 @@ def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
     return out
 
 
+OF_CONDITION = "true_"
+"""How the names of lengths begin that count where a condition holds."""
+
+
 def _misfit(name: str, shapes: Sequence[Shape], axis: int) -> ShapeError:
     lengths = [shape[axis] for shape in shapes if len(shape) >= -axis and shape[axis] != 1]
     first, second, *_ = dict.fromkeys(lengths)
+    remedy = "reshape or expand_dims one of them"
+    if any(isinstance(dim, str) and dim.startswith(OF_CONDITION) for dim in (first, second)):
+        remedy = (
+            f"a length {OF_CONDITION}.. is that of what one condition takes, and of nothing else: "
+            "index all operands by one condition, or use where"
+        )
     return ShapeError(
         f"{name}: shapes {' and '.join(map(shape_text, shapes))} do not broadcast: axis {axis} "
-        f"would be both {first} and {second}; reshape or expand_dims one of them"
+        f"would be both {first} and {second}; {remedy}"
     )
 
 

@@ -12,6 +12,7 @@ from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.lengths import Length, as_length, is_natural
+from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -181,10 +182,35 @@ def formulas(nodes: Collection[Expr]) -> dict[Length, str]:
 
 
 def names(nodes: Collection[Expr]) -> list[str]:
-    """The names of lengths in the shapes of nodes, and of those that they are, each once."""
+    """The names of lengths in the shapes of nodes, and of those that they are, each once.
+
+    What nodes define is no name to be known.
+    """
     sizes = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
     texts = dict.fromkeys([*sizes, *_lengths_in(nodes)])
-    return list(dict.fromkeys([name for text in texts for name in Length(text).names]))
+    own = {str(dim) for x in defining(nodes) for dim in x.shape} if texts else ()
+    found = dict.fromkeys([name for text in texts for name in Length(text).names])
+    return [name for name in found if name not in own]
+
+
+def defining(nodes: Iterable[Expr]) -> list[Expr]:
+    """The nodes whose length is known when they have been computed.
+
+    >>> import symdiff as sd
+    >>> v = sd.symbol("vector", 3)
+    >>> [x.shape == v[v > 0].shape for x in defining(sd.nodes(v[v > 0]))]
+    [True]
+    """
+    return [x for x in nodes if isinstance(x.op, ops.Opaque) and x.op.defines]
+
+
+def definitions_first(order: Sequence[Expr]) -> list[Expr]:
+    """Nodes in an order in which those that define lengths, with their operands, come first."""
+    first = defining(order)
+    if not first:
+        return list(order)
+    early = set(topological(first))
+    return [*(x for x in order if x in early), *(x for x in order if x not in early)]
 
 
 def _lengths_in(nodes: Iterable[Expr]) -> dict[Length, None]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.algebra import counted, size
-from symdiff.graph.axis_lengths import become, bound, bound_sizes
+from symdiff.graph.axis_lengths import become, bound, bound_sizes, definitions_first
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, built, rebuild
 from symdiff.graph.leaves import full, named_dummy, symbol
@@ -52,9 +52,13 @@ def with_lengths(
     (3,)
     """
     done: dict[Expr, Expr] = {}
-    for node in topological(outputs):
+    for node in definitions_first(topological(outputs)):
         value = values.get(node)
         done[node] = _rebuilt(what, node, done, sizes) if value is None else value
+        if isinstance(node.op, ops.Opaque) and node.op.defines:
+            (own,), (found,) = node.shape, done[node].shape
+            if own != found:
+                sizes = {**sizes, str(own): found}
     return [done[node] for node in outputs]
 
 

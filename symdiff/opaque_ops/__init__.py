@@ -4,10 +4,12 @@ matrices          solve, inv, det and its kin, cofactors
 matrix_functions  expm, logm, sqrtm
 decompositions    cholesky, eigenvalues and -vectors, singular values and vectors, pinv, qr
 reductions        prod, max, min, logsumexp, argmax, argmin
+conditions        nonzero
 sequences         take, put, argsort, searchsorted, cumprod, logcumsumexp, recurrence
 """
 
-from symdiff.opaque_ops.decompositions import *  # noqa: F403  # the modules' lists say what
+from symdiff.opaque_ops.conditions import *  # noqa: F403  # the modules' lists say what
+from symdiff.opaque_ops.decompositions import *  # noqa: F403
 from symdiff.opaque_ops.matrices import *  # noqa: F403
 from symdiff.opaque_ops.matrix_functions import *  # noqa: F403
 from symdiff.opaque_ops.reductions import *  # noqa: F403

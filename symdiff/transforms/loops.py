@@ -18,6 +18,7 @@ from symdiff.guesses import written
 from symdiff.transforms.batching import batched
 from symdiff.transforms.bodies import replaced
 from symdiff.transforms.checkpoints import checkpoints
+from symdiff.transforms.closing import closed
 from symdiff.transforms.packing import packed, packed_shape, unpacked
 from symdiff.transforms.scans import part, trajectory
 from symdiff.transforms.trees import leaves_like, leaves_of, like, shown
@@ -97,7 +98,8 @@ def _scanned(
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(f"scan: f returned {shown(found)}; expected a pair, the next carry and y")
     values, y = _checked("scan", "f", init, shapes, found[0]), found[1]
-    outputs = list(map(as_expr, leaves_of(y)))
+    both = closed([*values, *map(as_expr, leaves_of(y))], [carry, *each])
+    values, outputs = both[: len(values)], both[len(values) :]
     along = dict(zip(each, columns, strict=True))
     start = packed([as_real(value) for value in carried])
     if of_segments:
@@ -253,6 +255,7 @@ def while_loop(
         )
     values = _checked("while_loop", "body", init, shapes, body(like(init, iter(before))))
     start = packed([as_real(value) for value in carried])
+    condition, *values = closed([condition, *values], [carry])
     last, steps = repeated(condition, packed(values), carry, start, int(max_steps))
     found = like(init, iter(unpacked(last, shapes)))
     return (found, steps) if return_steps else found

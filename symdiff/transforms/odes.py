@@ -35,6 +35,7 @@ from symdiff.guesses import written
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched
 from symdiff.transforms.bodies import replaced
+from symdiff.transforms.closing import closed
 from symdiff.transforms.roots import Equations, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, part, trajectory
 from symdiff.transforms.solutions import root, unknown
@@ -112,6 +113,7 @@ def odeint(
     start, y, time = of.start, of.x, named_dummy("t", ())
     slope = of.returned(rhs(of.given, time))
     check_names(free_symbols([start, times, slope]))
+    (slope,) = closed([slope], [y, time])
     slope, params = _closed_over(slope, y, time)
     stated = [slope, jacobian_matrix(slope, y)] if method == "Radau" else [slope]
     tableau, size = TABLEAUS[method], product(y.shape)

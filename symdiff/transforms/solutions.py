@@ -16,6 +16,7 @@ from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
 from symdiff.graph.node import topological
 from symdiff.guesses import written
 from symdiff.transforms.bodies import replaced
+from symdiff.transforms.closing import closed
 from symdiff.transforms.packing import packed, unpacked
 from symdiff.transforms.roots import LinearSolution, Root, equations, jacobian_matrix
 from symdiff.transforms.scans import captured
@@ -297,7 +298,7 @@ def _of_shape(name: str, what: str, found: Any, x: Expr, shape: Shape) -> Expr:
             f"{name}: {what} returned shape {shape_text(body.shape)}, expected {whose}, "
             f"{shape_text(shape)}, for {x.name} of shape {shape_text(x.shape)}"
         )
-    return body
+    return closed([body], [x])[0]
 
 
 def _check_contains(name: str, body: Expr, x: Expr) -> None:

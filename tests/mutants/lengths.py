@@ -7,7 +7,8 @@ from tests.mutants.rows import Family
 _lengths = Family("lengths")
 _learning = Family("learning")
 _lines = Family("lines")
-FAMILIES = (_lengths, _learning, _lines)
+_conditions = Family("conditions")
+FAMILIES = (_lengths, _learning, _lines, _conditions)
 
 # Polynomials --------------------------------------------------------------------------------------
 
@@ -183,4 +184,70 @@ _lines(
     "_below(last - places.stop), -places.step, length)",
     "_below(last - places.stop + 1), -places.step, length)",
     "test_values_and_derivatives_at_every_length[one in the middle of the reverse",
+)
+
+# What conditions take ----------------------------------------------------------------------------
+
+_conditions(
+    "two-conditions-have-one-length",
+    'tried = itertools.chain(first, (f"{told}_{k}" for k in itertools.count(1)))',
+    'tried = itertools.chain(["true_"], (f"{told}_{k}" for k in itertools.count(1)))\n'
+    '    _VECTORS.pop("true_", None)',
+    "test_a_condition_has_one_length_and_others_have_others",
+    "test_conditions.py::test_values_are_numpys[names-two_lengths]",
+)
+_conditions(
+    "lengths-stay-when-conditions-are-substituted",
+    "if own != found:",
+    "if own == 0:",
+    "test_other_values_have_lengths_of_their_own",
+)
+_conditions(
+    "an-own-name-is-that-of-whoever-had-it",
+    "return None if name == self.length else nonzero_places(x)",
+    "return None",
+    "test_other_values_have_lengths_of_their_own",
+)
+_conditions(
+    "places-of-conditions-count-from-one",
+    "opaque_ops.PlacesOf: np.flatnonzero,",
+    "opaque_ops.PlacesOf: lambda x: np.flatnonzero(x) - 1,",
+    "test_conditions.py::test_values_are_numpys",
+)
+_conditions(
+    "all-sums-are-the-first",
+    "for x, part in zip(group, parts, strict=True)})",
+    "for x, part in zip(group, parts[:1] * len(parts), strict=True)})",
+    "test_conditions.py::test_values_are_numpys[numbers-two_lengths]",
+)
+_conditions(
+    "the-first-condition-is-closed-first",
+    "own = [*conditions][-1]",
+    "own = [*conditions][0]",
+    "test_conditions.py::test_values_are_numpys[numbers-taken_twice]",
+    "test_random_programs",
+)
+_conditions(
+    "zeros-behind-what-there-is-are-handed-out",
+    "value = np.array(value[tuple(steps)])",
+    "value = np.array(value)",
+    "test_outputs_have_as_many_elements_as_there_are",
+)
+_conditions(
+    "lengths-that-are-too-short-are-not-asked",
+    "self.asked = {dim: why for dim, why in formulas(nodes).items() if op.own in dim.names}",
+    "self.asked: dict[Any, str] = {}",
+    "test_lengths_that_are_too_short_are_refused_when_it_runs",
+)
+_conditions(
+    "bodies-keep-conditions",
+    "both = closed([*values, *map(as_expr, leaves_of(y))], [carry, *each])",
+    "both = [*values, *map(as_expr, leaves_of(y))]",
+    "test_conditions_in_loops",
+)
+_conditions(
+    "places-in-rows-are-those-of-columns",
+    "found.append(flat % length)",
+    "found.append(flat // length)",
+    "test_places_are_numpys[shape1]",
 )

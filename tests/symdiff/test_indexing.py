@@ -178,7 +178,7 @@ REFUSED = [
             (([0, 1], [0, 1, 2]), "do not broadcast"),
         )
     ),
-    *((sd.Unsupported, "getitem", lambda key=key: V[key]) for key in (V > 0, True)),
+    *((sd.Unsupported, "getitem", lambda key=key: V[key]) for key in ((0, V > 0), True)),
     (TypeError, "not a mask", lambda: sd.take(zeros, np.array([True, False]))),
     (IndexError, "out of bounds", lambda: sd.take(zeros, [2])),
     (IndexError, "take: axis 1", lambda: sd.take(zeros, [0], axis=1)),

@@ -111,6 +111,7 @@ CALLS = [
     *("isfinite(q)", "isinf(q)", "isnan(q)", "multi_dot([q, S, b])", "nan_to_num(q)"),
     *("nan_to_num(q, nan=1, posinf=2)", "nancumsum(q)", "nanmax(q)", "nanmean(q)", "nanmin(q)"),
     *("nanprod(q)", "nanstd(q)", "nansum(A, axis=0)", "nanvar(q)", "ptp(q)", "vander(q)"),
+    *("nonzero(q)[0]", "q[q > 0]", "sum(q[b > q]**2)", "A[nonzero(A[0] > x)[0]]"),
     *("vander(q, 2, increasing=True)", "detach(q)*q", "round(q, 2)", "clip(q, min=0)"),
     *("clip(q, max=x)", "clip(q, min=None, max=1)", "lambertw(q, k=-1)", "zeta(q)"),
 ]

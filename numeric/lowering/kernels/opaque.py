@@ -148,6 +148,8 @@ OPAQUE: dict[type[ops.Opaque], Callable[..., Any]] = {
     opaque_ops.LogSumExp: lambda x: logsumexp(real(x)),
     opaque_ops.Take: sequences.take,
     opaque_ops.ArgSort: sequences.argsort,
+    opaque_ops.PlacesOf: np.flatnonzero,
+    opaque_ops.Nonzero: np.flatnonzero,
     opaque_ops.ArgMax: _ARGMAX,
     opaque_ops.ArgMin: _ARGMIN,
     opaque_ops.Cumprod: sequences.cumprod,

@@ -43,6 +43,8 @@ class Opaque(Op):
     - ``of_two``: NumPy's function that makes the value of a whole core axis from the values of its
       two parts.
     - ``log_abs``: the op that is the logarithm of the absolute value.
+    - ``defines``: whether its value has a length that is known when it is computed, and whose name
+      its operand decides.
     - ``constant``: whether it has no derivative, its value being constant between jumps; so are
       all integers.
     """
@@ -57,6 +59,7 @@ class Opaque(Op):
     adds_up_to_trace: ClassVar[bool] = False
     of_two: ClassVar[str | None] = None
     log_abs: ClassVar[type[Opaque] | None] = None
+    defines: ClassVar[bool] = False
     constant: ClassVar[bool] = False
 
     def result(self, *shapes: Shape) -> Shape:

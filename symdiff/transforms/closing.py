@@ -1,0 +1,214 @@
+"""Graphs in which a length is known when they run, as graphs in which none is.
+
+What is taken where a condition holds has such a length, and so has all that is made of it, up to
+where the axis is summed away.  That region becomes an expression inside of a ``Sized``, whose count
+is the number of places; its derivatives are as those of loops are.  What has the axis to the end is
+filled up with zeros to the length of the condition, and cut off where values are handed out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from symdiff import opaque_ops
+from symdiff.calculus.real_values import is_real
+from symdiff.errors import Unsupported
+from symdiff.functions.rearranging import moveaxis
+from symdiff.functions.reductions import sum as summed
+from symdiff.functions.shaping import arange
+from symdiff.graph import ops
+from symdiff.graph.algebra import as_numeric, opaque, primitive
+from symdiff.graph.axis_lengths import defining
+from symdiff.graph.bound_lengths import with_lengths
+from symdiff.graph.expr import Expr
+from symdiff.graph.leaves import named_dummy, number_node, number_of
+from symdiff.graph.lengths import Length
+from symdiff.graph.node import topological
+from symdiff.transforms import batching
+from symdiff.transforms.packing import packed, unpacked
+from symdiff.transforms.scans import standing_for
+from symdiff.transforms.while_loops import sized
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from symdiff.graph.node import Dim, Shape
+
+
+class Filled(NamedTuple):
+    """Outputs of shapes that are known, and how those that were asked for come of them.
+
+    ``shapes`` are theirs, in which names of ``counts`` stand; all others are as they were.  The
+    counts are further outputs, behind the others.
+    """
+
+    outputs: list[Expr]
+    shapes: list[Shape]
+    counts: list[str]
+
+
+def filled_up(outputs: Sequence[Expr]) -> Filled | None:
+    """Outputs without lengths that are known when they run; None where there are none anyhow."""
+    conditions = _conditions(topological(outputs))
+    if not conditions:
+        return None
+    shapes = [y.shape for y in outputs]
+    counts = [name for name in conditions if any(name in _names(shape) for shape in shapes)]
+    counted = [summed(conditions[name]) for name in counts]
+    return Filled(closed([*map(_filled, outputs), *counted]), shapes, counts)
+
+
+def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[Expr]:
+    """Outputs in which no length is known when they run, of the same values.
+
+    ``over``: those alone that depend on these symbols.
+
+    Raises Unsupported where that is the length of an axis of an output itself.
+
+    >>> import symdiff as sd
+    >>> v = sd.symbol("vector", 3)
+    >>> closed([sd.sum(v[v > 0])])[0].op.name
+    'sized'
+    """
+    found = list(outputs)
+    while True:
+        nodes = topological(found)
+        conditions = _conditions(nodes)
+        if over is not None:
+            among = frozenset(over)
+            conditions = {
+                name: x for name, x in conditions.items() if not among.isdisjoint(topological([x]))
+            }
+        if not conditions:
+            return found
+        for y in found:
+            own = next((name for name in conditions if name in _names(y.shape)), None)
+            if own is not None:
+                raise Unsupported(
+                    f"{_shown(conditions[own])}: how many places there are is known when a "
+                    "formula runs; here its length has to be known: sum over the axis, or use where"
+                )
+        # No other condition is made of what the last one takes.
+        own = [*conditions][-1]
+        found = with_lengths("getitem", found, _sunk(nodes, own, conditions[own]), {})
+
+
+def _conditions(nodes: Sequence[Expr]) -> dict[str, Expr]:
+    """The vectors by whose elements lengths are known, by the names of these lengths."""
+    found = {str(x.shape[0]): x.args[0] for x in defining(nodes)}
+    dims = {dim for x in nodes for dim in x.shape if isinstance(dim, Length)}
+    told = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
+    for name in sorted({name for text in (*dims, *told) for name in Length(text).names}):
+        vector = None if name in found else opaque_ops.condition_of(name)
+        if vector is not None:
+            found = {name: vector, **found}
+    return found
+
+
+def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
+    """What a length is summed away in first, as values that do not have it."""
+    inside: set[Expr] = set()  # what has the length
+    reached: set[Expr] = set()  # what is made of such a sum
+    sinks: list[Expr] = []
+    for x in nodes:
+        behind = not reached.isdisjoint(x.args)
+        if own in _names(x.shape):
+            inside.add(x)
+        elif own in _told_by(x) or not inside.isdisjoint(x.args):
+            if not behind:
+                sinks.append(x)
+            behind = True
+        if behind:
+            reached.add(x)
+    count = summed(vector)
+    real = [x for x in sinks if x.dtype is float]
+    number = opaque(ops.converted_op("int64"), count)
+    found = {x: number for x in sinks if isinstance(x.op, ops.Size) and x.op.name == own}
+    others = [x for x in sinks if x.dtype is not float and x not in found]
+    for group in ([real] if real else []) + [[x] for x in others]:
+        value = _taken(group, own, inside, count)
+        parts = unpacked(value, [x.shape for x in group])
+        found.update({x: _of_kind(x, part) for x, part in zip(group, parts, strict=True)})
+    return found
+
+
+def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> Expr:
+    """The values of nodes by an expression of its own length, over what is outside."""
+    place: dict[Expr, Expr] = {}
+    operands: dict[Expr, Expr] = {}
+
+    def symbol_for(x: Expr) -> Expr:
+        number = as_numeric(x)
+        p = named_dummy("p", number.shape, number.dtype)
+        operands[p] = number
+        return standing_for(x, p)
+
+    stack, seen = list(group), set(group)
+    while stack:
+        for x in stack.pop().args:
+            if x in seen:
+                continue
+            seen.add(x)
+            if x.op.__class__ is opaque_ops.Nonzero and own in x.shape:
+                place[x] = opaque(opaque_ops.places_of_op(Length(own)), symbol_for(x.args[0]))
+            elif x in inside:
+                stack.append(x)
+            elif (x.args and number_of(x) is None) or isinstance(x.op, ops.Symbol):
+                place[x] = symbol_for(x)
+    found = with_lengths("getitem", [as_numeric(x) for x in group], place, {})
+    return sized(packed(found), Length(own), operands, count)
+
+
+def _of_kind(x: Expr, value: Expr) -> Expr:
+    """A real value as x is: an integer, or a condition."""
+    if x.dtype is bool:
+        return primitive("not_equal", value, number_node(0))
+    return value if x.dtype is float else opaque(ops.converted_op("int64"), value)
+
+
+def _filled(x: Expr) -> Expr:
+    """With zeros behind what there is, up to the lengths of conditions."""
+    names = {name: of.shape[0] for name, of in _conditions(topological([x])).items()}
+    found = as_numeric(x)
+    for axis, dim in enumerate(x.shape):
+        most = _most(dim, names)
+        if most != dim:
+            lines = moveaxis(found, axis, -1)
+            found = moveaxis(opaque(opaque_ops.put_op(most), lines, arange(0, dim)), -1, axis)
+    if found is as_numeric(x):
+        return x
+    return found if is_real(x) else _of_kind(x, found)
+
+
+def _most(dim: Any, names: Mapping[str, Any]) -> Any:
+    """The largest that a length may be."""
+    while isinstance(dim, Length) and any(name in names for name in dim.names):
+        falls = any(c < 0 for monomial, c in dim.terms if monomial)
+        if falls or not names.keys() >= {*dim.names}:
+            raise Unsupported(
+                f"an axis of length {dim}: nobody knows how long it may become; sum over it"
+            )
+        dim = dim.replaced(names)
+    return dim
+
+
+def _shown(vector: Expr) -> str:
+    return f"nonzero({vector})"
+
+
+def _told_by(x: Expr) -> tuple[str, ...]:
+    return Length(x.op.name).names if isinstance(x.op, ops.Size) else ()
+
+
+def _names(shape: Iterable[Dim]) -> set[str]:
+    return {name for dim in shape if isinstance(dim, Length) for name in dim.names}
+
+
+def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+    raise Unsupported(
+        "batch: a condition takes other elements in each part of a batch, and not as many: use "
+        "sd.where, which keeps shapes, or sd.scan, which takes one part after the other"
+    )
+
+
+batching.register(opaque_ops.Nonzero, _batched)
