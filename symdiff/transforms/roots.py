@@ -234,6 +234,14 @@ class _SolutionRule(Statement):
         flows = self.pushed(self.node, {self.k: t})
         return flows[0] if flows else None
 
+    def pull(self, g: Flow) -> Flow | None:
+        return self.pulled(self.node, g, [self.k]).get(self.k)
+
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """The cotangents of the operands in these places, of one solution."""
+        raise NotImplementedError
+
     def excess(self, tangents: Mapping[int, Flow]) -> Flow | None:
         """What the body changes by for tangents of params, by the places of operands."""
         o = self.op().opened
@@ -244,11 +252,14 @@ class _SolutionRule(Statement):
         flow = pushforward(topological([body]), [body], given)[0]
         return None if flow is None else self.at_operands(flow)
 
-    def of_param(self, w: Flow) -> Flow | None:
-        """What a cotangent of the body gives to the param of this statement."""
+    def of_params(self, w: Flow, places: Sequence[int]) -> dict[int, Flow]:
+        """What a cotangent of the body gives to params, by the places of operands."""
         o = self.op().opened
-        flow = pullback([o.outputs[0]], [o.params[self.k - 1]], [w])[0]
-        return None if flow is None else self.at_operands(flow)
+        wanted = [k for k in places if k]
+        flows = pullback([o.outputs[0]], [o.params[k - 1] for k in wanted], [w]) if wanted else []
+        found = {k: flow for k, flow in zip(wanted, flows, strict=True) if flow is not None}
+        exprs = at_solution(self.node, [flow.expr for flow in found.values()])
+        return {k: Flow(x, found[k].mark) for k, x in zip(found, exprs, strict=True)}
 
     def op(self) -> Equations:
         """The equations."""
@@ -281,8 +292,11 @@ class RootRule(_SolutionRule):
         excess = rule.excess(tangents)
         return [] if excess is None else [rule.solved(excess, transposed=False)]
 
-    def pull(self, g: Flow) -> Flow | None:
-        return self.of_param(self.solved(g, transposed=True)) if self.k else None
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """One solution for the cotangents of all operands."""
+        rule = RootRule(node, 0)
+        return rule.of_params(rule.solved(g, transposed=True), places) if any(places) else {}
 
     def solved(self, flow: Flow, transposed: bool) -> Flow:
         """``-F_x^-1 r``, or with F_x transposed; r may have more leading axes."""
@@ -315,9 +329,13 @@ class LinearSolutionRule(_SolutionRule):
             flows.append(rule.solved(less, transposed=False))
         return flows
 
-    def pull(self, g: Flow) -> Flow | None:
-        w = self.solved(g, transposed=True)
-        return self.of_param(Flow(scale(-1, w.expr), w.mark)) if self.k else w
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """One solution for the cotangents of all operands."""
+        rule = LinearSolutionRule(node, 0)
+        w = rule.solved(g, transposed=True)
+        found = rule.of_params(Flow(scale(-1, w.expr), w.mark), places)
+        return {0: w, **found} if 0 in places else found
 
     def solved(self, flow: Flow, transposed: bool) -> Flow:
         """``L^-1 r``, or that of the transposed map; r may have more leading axes."""
@@ -371,6 +389,6 @@ def _kinks(node: Expr) -> list[Kink]:
 
 
 for _cls, _rule in ((Root, RootRule), (LinearSolution, LinearSolutionRule)):
-    register(_cls, _rule)
+    register(_cls, _rule, _rule.pulled)
     batching.register(_cls, _batched_equations)
     kinks.register(_cls, _kinks)
