@@ -15,6 +15,7 @@ from numeric.check.exact import Forward
 from numeric.check.points import Input
 from numeric.lowering.function import Function
 from symdiff.graph.expr import Expr
+from symdiff.transforms.closing import closed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -144,7 +145,18 @@ def _bounds(
 def tracer(
     who: str, forward: object, kept: Mapping[str, np.ndarray]
 ) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., object] | None, str]:
-    """How the formula comes from symbols, the user's function if it is one, and its text."""
+    """How the formula comes from symbols, the user's function if it is one, and its text.
+
+    How many elements conditions take is known at each point, and at no two points the same: no
+    length in it is open.
+    """
+    traced, function, text = _tracer(who, forward, kept)
+    return lambda symbols: closed([traced(symbols)])[0], function, text
+
+
+def _tracer(
+    who: str, forward: object, kept: Mapping[str, np.ndarray]
+) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., object] | None, str]:
     if isinstance(forward, str):
         return lambda symbols: sd.parse(forward, symbols), None, forward
     if isinstance(forward, sp.Basic):

@@ -11,7 +11,7 @@ they asked for.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -174,10 +174,11 @@ class Function:
         fixed: Sequence[Fixed] = (),
     ) -> None:
         self.outputs = outputs
-        self._filled = filled_up(outputs)
-        if self._filled is not None:
-            outputs = tuple(self._filled.outputs)
+        filled = filled_up(outputs)
+        if filled is not None:
+            outputs = tuple(filled.outputs)
             nodes = topological(outputs)
+        self._open = filled if filled is not None and filled.counts else None
         check_closed(outputs, inputs, nodes)
         self._many, self._options = many, options
         self._known_directions: dict[tuple[str, tuple[int, ...]], _Directions] = {}
@@ -233,7 +234,8 @@ class Function:
         argument is kept as it is, so large data that backward needs is best made read-only
         (``X.flags.writeable = False``).  Under ``no_grad()`` nothing is kept.
         """
-        self._of_known_lengths("forward")
+        if self._open:
+            self._refuse("forward")
         given, call = self._signature.bind(args, named)
         if current().grad:
             values, kept = self._programs.forward(given, call)
@@ -310,7 +312,8 @@ class Function:
         >>> pullback(np.ones(2))[0].tolist()
         [2.0, 6.0]
         """
-        self._of_known_lengths("vjp")
+        if self._open:
+            self._refuse("vjp")
         values, kept = self._programs.forward(*self._signature.bind(args, named))
         return self._structured(values), partial(self.backward, kept)
 
@@ -403,7 +406,8 @@ class Function:
         >>> lower(x * x, x).jacobian(np.array([1.0, 3.0])).tolist()
         [[2.0, 0.0], [0.0, 6.0]]
         """
-        self._of_known_lengths("jacobian")
+        if self._open:
+            self._refuse("jacobian")
         order = self._signature.places(wrt, "jacobian")
         given, call = self._signature.bind(args, named)
         known = self._known_directions.get((mode, order))
@@ -425,7 +429,8 @@ class Function:
         >>> lower(x**2 * y, (x, y)).hessian(3.0, 5.0)
         ((10.0, 6.0), (6.0, 0.0))
         """
-        self._of_known_lengths("hessian")
+        if self._open:
+            self._refuse("hessian")
         order = self._signature.places(wrt, "hessian")
         program = self._programs.of(derivatives.hessian, order)
         values = self._programs.results(program, *self._signature.bind(args, named))
@@ -452,7 +457,8 @@ class Function:
         >>> t.tolist()
         [2.0, 3.0]
         """
-        self._of_known_lengths("jvp")
+        if self._open:
+            self._refuse("jvp")
         found = self._signature.moved("jvp", args, tangents)
         values = self._programs.results(self._programs.of(derivatives.jvp), *found)
         count = len(self.outputs)
@@ -592,18 +598,17 @@ class Function:
 
     # What is asked, and in which structure it is answered -----------------------------------------
 
-    def _of_known_lengths(self, method: str) -> None:
-        """Raise Unsupported where an output has a length that is known when it is computed."""
-        if self._filled is not None and self._filled.counts:
-            shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
-            raise Unsupported(
-                f"{method}: outputs of shapes {shapes}: how long these axes are is known when they "
-                "are computed; differentiate the formula, and lower the derivative"
-            )
+    def _refuse(self, method: str) -> NoReturn:
+        """Raise Unsupported: an output has a length that is known when it is computed."""
+        shapes = ", ".join(shape_text(y.shape) for y in self.outputs)
+        raise Unsupported(
+            f"{method}: outputs of shapes {shapes}: how long these axes are is known when they "
+            "are computed; differentiate the formula, and lower the derivative"
+        )
 
     def _structured(self, values: Sequence[object]) -> Any:
-        if self._filled is not None and self._filled.counts:
-            values = cut_off(self._filled, values)
+        if self._open:
+            values = cut_off(self._open, values)
         return tuple(values) if self._many else values[0]
 
     def _by_input(

@@ -29,6 +29,7 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
 from symdiff.scalars.formula import canonical, kernel_symbol
 from symdiff.transforms.checkpoints import Fold
+from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
 from symdiff.transforms.while_loops import Sized, Steps, too_many
@@ -457,6 +458,13 @@ class _Walk:
         found = self.of.root(op, at, _list(args[0]))
         return filled(shape, found) if shape else found[0]
 
+    def mesh(self, node: Expr, args: list[Any]) -> Any:
+        """Of floats alone."""
+        raise Unsupported(
+            "odeint: SciPy chooses the mesh of its steps, for floats: nm.lower and nm.interpret "
+            "have values"
+        )
+
     def linear_solution(self, node: Expr, args: list[Any]) -> Any:
         """The matrix, by what the map makes of its columns, and elimination."""
         op, (b, *params) = op_as(node, LinearSolution), args
@@ -572,5 +580,6 @@ _FAMILIES: tuple[tuple[Any, Callable[[_Walk, Expr, list[Any]], Any]], ...] = (
     (Sized, _Walk.sized),
     (Root, _Walk.root),
     (LinearSolution, _Walk.linear_solution),
+    (Mesh, _Walk.mesh),
     (ops.Opaque, _Walk.opaque),
 )

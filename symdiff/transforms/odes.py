@@ -38,7 +38,7 @@ from symdiff.transforms.bodies import replaced
 from symdiff.transforms.closing import closed
 from symdiff.transforms.roots import Equations, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, part, trajectory
-from symdiff.transforms.solutions import root, unknown
+from symdiff.transforms.solutions import solution, unknown
 from symdiff.transforms.tableaus import TABLEAUS
 from symdiff.transforms.while_loops import free_length, sized
 
@@ -194,8 +194,8 @@ def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
     """What a step of length h makes of y, by stages that are looked for at ``start``."""
     y, time, h = state[:3]
 
-    def at(point: Expr, c: Any) -> Expr:
-        return replaced([slope], {y: point, time: time + c * h})[0]
+    def at(f: Expr, point: Expr, c: Any) -> Expr:
+        return replaced([f], {y: point, time: time + c * h})[0]
 
     def moved(coefficients: Sequence[Any], stages: Sequence[Expr]) -> Expr:
         terms = [a * k for a, k in zip(coefficients, stages, strict=True) if a]
@@ -204,15 +204,23 @@ def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
     stages: list[Expr] = []
     if method.is_explicit:
         for row, c in zip(method.a, method.c, strict=True):
-            stages.append(at(moved(row, stages), c))
+            stages.append(at(slope, moved(row, stages), c))
         return moved(method.b, stages)
 
-    def left(ks: Expr) -> Expr:
-        parts = [ks[i] for i in range(len(method.b))]
-        rows = zip(method.a, method.c, strict=True)
-        return ks - stack([at(moved(row, parts), c) for row, c in rows])
-
-    found = root(left, start)
+    of = unknown("root", start)
+    ks = of.x
+    parts = [ks[i] for i in range(len(method.b))]
+    places = list(zip([moved(row, parts) for row in method.a], method.c, strict=True))
+    left = ks - stack([at(slope, *place) for place in places])
+    # The slope at each stage has one derivative, of which those by all stages are multiples.
+    matrix, unit = jacobian_matrix(slope, y), jacobian_matrix(y, y)
+    columns: list[list[Expr]] = [[] for _ in parts]
+    for i, (row, place) in enumerate(zip(method.a, places, strict=True)):
+        inner = h * at(matrix, *place)
+        for j, a in enumerate(row):
+            columns[j].append(unit - a * inner if i == j else -a * inner)
+    slopes = concat([concat(column) for column in columns], axis=1)
+    found = solution(of, [left], slopes=slopes)
     return moved(method.b, [found[i] for i in range(len(method.b))])
 
 

@@ -73,7 +73,7 @@ def root(
     -0.17327023155040818075
     """
     of = unknown("root", x0)
-    return _solution(of, [of.equations(f(of.given))], solver, max_steps)
+    return solution(of, [of.equations(f(of.given))], solver, max_steps)
 
 
 @written("fixed_point(g, x0), g(x) -> x")
@@ -96,7 +96,7 @@ def fixed_point(
     (3, 3)
     """
     of = unknown("fixed_point", x0)
-    return _solution(of, [of.x - of.equations(g(of.given))], solver, max_steps)
+    return solution(of, [of.x - of.equations(g(of.given))], solver, max_steps)
 
 
 @written("minimize(f, x0), f(x) -> one number")
@@ -135,7 +135,7 @@ def minimize(
     of = unknown("minimize", x0)
     objective = _of_shape("minimize", of.what, f(of.given), of.x, ())
     _check_contains("minimize", objective, of.x)
-    return _solution(of, [grad(objective, of.x), objective], solver, max_steps)
+    return solution(of, [grad(objective, of.x), objective], solver, max_steps)
 
 
 @written('linear_solve(matvec, b, method="cg"), matvec(x) -> A x')
@@ -258,10 +258,17 @@ def _expressions(tree: Any) -> Any:
     return as_real(assembled(tree))
 
 
-def _solution(
-    of: Unknown, outputs: list[Expr], solver: Callable[..., Any] | None, max_steps: int
+def solution(
+    of: Unknown,
+    outputs: list[Expr],
+    solver: Callable[..., Any] | None = None,
+    max_steps: int = _STEPS,
+    slopes: Expr | None = None,
 ) -> Any:
-    """The root of the first output, in the structure of its start."""
+    """The root of the first output, in the structure of its start.
+
+    ``slopes``: its derivative by the unknown, a matrix, if that has a formula of its own.
+    """
     name, x = of.name, of.x
     if solver is not None and not callable(solver):
         raise TypeError(f"{name}: solver={solver!r} is not a function")
@@ -273,7 +280,9 @@ def _solution(
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"{name}: max_steps={max_steps!r} is no number of steps")
     check_names(free_symbols([of.start, *outputs]))
-    bodies, params = captured([outputs[0], jacobian_matrix(outputs[0], x), *outputs[1:]], x)
+    if slopes is None:
+        slopes = jacobian_matrix(outputs[0], x)
+    bodies, params = captured([outputs[0], slopes, *outputs[1:]], x)
     op = equations(Root, name, bodies, x, [*params.values()], solver, max_steps)
     return of.tree_of(opaque(op, of.start, *params))
 

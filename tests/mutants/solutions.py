@@ -215,3 +215,9 @@ _solution(
     "return [*solve(of, tuple(full), max_steps=max_steps)], [*full, *capture.outer_symbols[::-1]]",
     "test_a_fixed_point_is_the_iteration_in_python",
 )
+_solution(
+    "slopes-of-stages-are-in-the-rows-of-others",
+    "columns[j].append(unit - a * inner if i == j else -a * inner)",
+    "columns[i].append(unit - a * inner if i == j else -a * inner)",
+    "test_slopes_of_stages_are_the_derivative_of_what_they_lack",
+)

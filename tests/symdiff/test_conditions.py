@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
+from numeric.shards import sharded
 from symdiff import opaque_ops
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.opaque_ops import conditions
@@ -503,6 +504,24 @@ def test_a_length_alone_is_a_number():
     assert nm.lower(x.size, v)(V) == 3
     assert nm.lower(sd.sum(sd.ones(x.shape)), v)(V) == 3
     assert nm.lower(sd.sum(x) * 0 + x.size**2, v)(V) == 9
+
+
+def test_audits_find_faults_behind_conditions():
+    """At points of which each has a length of its own."""
+    f = sd.sum(x**2)
+    right = nm.check.audit(f, gradient=lambda v: 2 * np.maximum(v, 0), inputs={"v": 4}, seed=1)
+    assert right.ok
+    wrong = nm.check.audit(f, gradient=lambda v: 2 * v, inputs={"v": 4}, seed=1)
+    assert not wrong.ok
+    assert "v > 0 is taken to hold everywhere" in str(wrong)
+    assert nm.check.why(f, sd.sum(sd.where(v > 0, v**3, 0)), inputs={"v": V}).equal is False
+    with pytest.raises(Unsupported, match="its length has to be known"):
+        nm.check.audit(x, gradient=lambda v: v, inputs={"v": 4})
+
+
+def test_sums_over_shards_refuse_conditions():
+    with pytest.raises(sd.NotAdditive, match="nonzero of all rows"):
+        sharded(sd.sum(x**2), [v], over="n")
 
 
 def test_where_there_is_no_condition_nothing_is_closed():

@@ -14,6 +14,10 @@ import symdiff as sd
 from numeric.lowering import odes
 from numeric.lowering.kernels import newton
 from symdiff.errors import ConvergenceError, ShapeError, Unsupported
+from symdiff.graph.node import topological
+from symdiff.transforms import odes as steps
+from symdiff.transforms.bodies import replaced
+from symdiff.transforms.roots import Root
 from symdiff.transforms.tableaus import TABLEAUS
 
 integrate = pytest.importorskip("scipy.integrate")
@@ -267,6 +271,24 @@ def test_robertsons_problem_by_radau():
         np.testing.assert_allclose(found[1][:, j], slope, rtol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_slopes_of_stages_are_the_derivative_of_what_they_lack(shape):
+    """They are written block by block."""
+    y, time, h = sd.symbol("y", shape), sd.symbol("time"), sd.symbol("h")
+    start = sd.symbol("start", (3, *shape))
+    rate = sd.sin(y * time) * sd.sum(y) - k * y
+    state = steps._State(y, time, h, start)
+    step = steps._stepped(rate, state, TABLEAUS["Radau"], start)
+    (node,) = [x for x in topological([step]) if isinstance(x.op, Root)]
+    free, of = sd.symbol("free", (3, *shape)), node.op.opened
+    outside = dict(zip(of.params, node.args[1:], strict=True))
+    left, matrix = replaced(of.outputs, {of.x: free, **outside})
+    rng = np.random.default_rng(1)
+    at = {x: rng.normal(size=x.shape) for x in (y, time, h, k, free)}
+    found, wanted = nm.interpret([matrix, sd.jacobian(left, free)], at)
+    np.testing.assert_allclose(found, wanted.reshape(found.shape), rtol=1e-13, atol=1e-15)
+
+
 def test_stages_are_looked_for_where_scipy_left_them(monkeypatch):
     """Few steps are left to go from there, and none of them is shortened."""
     h, stages = np.array([0.5, 0.25]), np.arange(12.0).reshape(2, 3, 2)
@@ -342,8 +364,9 @@ def test_what_does_not_know_meshes_says_so():
     for refused in (
         lambda: sd.evalf(ys, 20, {k: 1}),
         lambda: sd.to_sympy(ys),
+        lambda: sd.sparsity(ys, k),
     ):
-        with pytest.raises(Unsupported, match="mesh"):
+        with pytest.raises(Unsupported, match="odeint: SciPy chooses the mesh of its steps"):
             refused()
 
 
