@@ -17,7 +17,7 @@ from symdiff.exact.counting import count_operations
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import Sizes, lengths
-from symdiff.transforms.scans import Scan
+from symdiff.transforms.scans import Looped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,10 +93,11 @@ def _shared(schedule: Schedule) -> Iterator[str]:
 def _scans(program: Program) -> Iterator[str]:
     """How each loop runs."""
     for step in program.schedule.steps:
-        if isinstance(step.op, Scan):
+        if isinstance(step.op, Looped):
             run = loop(step.op).having(program.options)
             back = ", reversed" * step.op.reverse
-            yield f"scan over {step.op.length}{back}, {shape_text(step.op.carry.shape)}: {run.told}"
+            over = f"{step.op.name} over {step.op.length}{back}"
+            yield f"{over}, {shape_text(step.op.carry.shape)}: {run.told}"
 
 
 def _contractions(schedule: Schedule) -> Iterator[str]:

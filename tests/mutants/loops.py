@@ -106,6 +106,13 @@ _scan(
     "test_steps_that_math_refuses_are_numpys",
 )
 _scan(
+    "cotangents-of-operands-change-places",
+    "[wanted[k - 1] for k in others], [each]",
+    "[wanted[k - 1] for k in others[::-1]], [each]",
+    "test_scan.py::test_gradients[garch]",
+    "test_scan.py::test_gradients[rnn]",
+)
+_scan(
     "the-step-by-itself-is-not-the-last",
     "t = 0 if op.reverse else n - 1",
     "t = n - 1 if op.reverse else 0",

@@ -169,6 +169,7 @@ def test_shares_that_are_far_below_0_together_have_all_their_digits(dtype, more)
     """Exponentials lose digits long before shares do; those of rows beside them do not matter."""
     limit, eps = np.log(np.finfo(dtype).max), np.finfo(dtype).eps
     rows = [[-0.97, -1.03], [-0.9, -1.1], [-0.5, -1.04], [-3, -3.01], [0.4, 0.41], [1.1, 1.0]]
+    rows += [[0.9999, 0.99]]  # reciprocals of their sums are no normal numbers
     for row in limit * np.array(rows):
         x = np.array([row, *([more] if more else [])], dtype)
         value, share = softmax(x)
@@ -215,7 +216,7 @@ def test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads(monke
     monkeypatch.setattr(blocks, "spread", spied(blocks.spread, runs))
     F = [nm.lower(sd.logsumexp(x), x, threads=k) for k in (1, 2, 3)]
     found = [(value, g) for f in F for value, (g,) in [f.value_and_grad(a)]]
-    assert runs == [8, 8] * 3  # two passes over blocks: exponentials, then quotients
+    assert runs == [8, 8] * 3  # two passes over blocks: exponentials, then shares
     for value, share in found[1:]:
         assert value == found[0][0]
         assert np.array_equal(share, found[0][1])

@@ -216,6 +216,16 @@ def test_a_last_state_leaves_no_checks_in_its_folds():
     assert not [node for node in steps if "strong" in repr(node.op).lower()]
 
 
+def test_explain_tells_of_both_loops():
+    x = sd.symbol("x", 100)
+    last = sd.scan(lambda c, x: (sd.sin(a * c) + x, None), s, x, checkpoint=25)[0]
+    F = nm.lower(last, [a, s, x])
+    F.value_and_grad(0.5, 0.25, np.ones(100))
+    _, backward = F.explain().split("\nbackward: ")
+    assert "scan over 4, ()" in backward
+    assert "fold over 4, reversed, (2,): step by step, in NumPy" in backward
+
+
 def test_what_a_mask_discards_stays_discarded():
     z = sd.symbol("z", 5)
 

@@ -42,22 +42,25 @@ def logsumexp(x: np.ndarray, over: Over = _whole) -> Any:
 def softmax(x: np.ndarray, over: Over = _whole) -> tuple[Any, np.ndarray]:
     """``logsumexp(x)``, and ``exp(x - logsumexp(x))`` as the exponentials over their sum.
 
+    They are multiplied by its reciprocal, in half the time of quotients.
+
     >>> value, shares = softmax(np.array([1000.0, 1000.0]))
     >>> float(value) == 1000.0 + float(np.log(2.0)), shares.tolist()
     (True, [0.5, 0.5])
     """
     shares = np.empty_like(x)
 
-    def divide(here: slice) -> None:
+    def scale(here: slice) -> None:
         e = shares[..., here]
-        np.divide(e, total, out=e)
+        np.multiply(e, share, out=e)
 
     before = noise()
     try:
         set_noise(SILENCE)
         total, top = _totals(x, over, shares)
         value = _logarithm(x, total, top)
-        over(divide)
+        share = 1 / total
+        over(scale)
         finite = None if top is None else np.isfinite(total)
     finally:
         set_noise(before)
