@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +77,12 @@ class MeshOf(Programs):
 
         def function(t: float, flat: np.ndarray) -> np.ndarray:
             if fast is not None:
-                with suppress(*NOT_IN_MATH):
-                    return np.array(fast(*flat.tolist(), float(t)))
+                try:
+                    slopes = fast(*flat.tolist(), float(t))
+                except NOT_IN_MATH:
+                    pass
+                else:
+                    return np.array(slopes)
             (found,) = run(flat.reshape(shape)[()], np.float64(t), *params, sizes)
             return whole(found, shape).ravel()
 
