@@ -38,7 +38,8 @@ from symdiff.transforms.checkpoints import Checkpoints, Fold
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
-from symdiff.transforms.while_loops import Sized, Steps
+from symdiff.transforms.sized import Sized
+from symdiff.transforms.while_loops import Steps
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles
 from tests.support.differences import listed

@@ -33,7 +33,8 @@ from symdiff.transforms.checkpoints import Checkpoints, Fold
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import Equations, LinearSolution, Root
 from symdiff.transforms.scans import Scan
-from symdiff.transforms.while_loops import Sized, Steps
+from symdiff.transforms.sized import Sized
+from symdiff.transforms.while_loops import Steps
 from tests.test_completeness import OPS, nodes_of_ops
 
 if TYPE_CHECKING:

@@ -35,7 +35,8 @@ from symdiff.graph.axis_lengths import lengths
 from symdiff.graph.node import topological
 from symdiff.scalars.formula import VOCABULARY
 from symdiff.transforms.scans import Looped
-from symdiff.transforms.while_loops import Sized, Steps
+from symdiff.transforms.sized import Sized
+from symdiff.transforms.while_loops import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

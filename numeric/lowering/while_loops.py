@@ -16,7 +16,8 @@ from symdiff.graph.axis_lengths import Sizes, check_lengths, formulas, lengths, 
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import topological
 from symdiff.transforms.batching import batched
-from symdiff.transforms.while_loops import Sized, Steps, free_length, too_many
+from symdiff.transforms.sized import Sized, free_length
+from symdiff.transforms.while_loops import Steps, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -16,7 +16,7 @@ from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
 from symdiff.transforms.roots import Equations
 from symdiff.transforms.scans import Looped
-from symdiff.transforms.while_loops import Sized
+from symdiff.transforms.sized import Sized
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr

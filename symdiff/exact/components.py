@@ -32,7 +32,8 @@ from symdiff.transforms.checkpoints import Fold
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
-from symdiff.transforms.while_loops import Sized, Steps, too_many
+from symdiff.transforms.sized import Sized
+from symdiff.transforms.while_loops import Steps, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

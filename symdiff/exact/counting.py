@@ -20,8 +20,9 @@ from symdiff.graph.node import topological
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import Equations, Root
 from symdiff.transforms.scans import Looped
+from symdiff.transforms.sized import Sized
 from symdiff.transforms.tableaus import TABLEAUS
-from symdiff.transforms.while_loops import Sized, Steps
+from symdiff.transforms.while_loops import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -26,7 +26,8 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import Op, intern_op, make, set_op_description
 from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import Looped, looped_op
-from symdiff.transforms.while_loops import Held, Sized, Steps, sized_op, steps_op
+from symdiff.transforms.sized import Held, Sized, sized_op
+from symdiff.transforms.while_loops import Steps, steps_op
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

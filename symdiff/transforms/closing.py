@@ -27,7 +27,7 @@ from symdiff.graph.node import topological
 from symdiff.transforms import batching
 from symdiff.transforms.packing import packed, unpacked
 from symdiff.transforms.scans import standing_for
-from symdiff.transforms.while_loops import sized
+from symdiff.transforms.sized import sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -38,9 +38,9 @@ from symdiff.transforms.bodies import replaced
 from symdiff.transforms.closing import closed
 from symdiff.transforms.roots import Equations, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, part, trajectory
+from symdiff.transforms.sized import free_length, sized
 from symdiff.transforms.solutions import solution, unknown
 from symdiff.transforms.tableaus import TABLEAUS
-from symdiff.transforms.while_loops import free_length, sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

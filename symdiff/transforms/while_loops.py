@@ -1,48 +1,24 @@
 """Loops that end by a condition: how many steps there are is known when they have been done.
 
 Two nodes make one.  ``Steps`` counts: it runs the loop, and its value is an integer, which has no
-derivative.  ``Sized`` is an expression over bound symbols in which a length has a name of its own,
-and its first operand says how long that is.  Of a loop it is the last carry of a scan of so many
-steps.
-
-No length that is made when the program runs is seen outside: the value has the shape of the carry.
-And derivatives of ``Sized`` are those of the expression inside, of a scan of a length by name; they
-are ``Sized`` again, of the same count, which goes from forward to backward as any value does.
+derivative.  ``Sized`` is the last carry of a scan of so many steps.
 """
 
 from __future__ import annotations
 
-import itertools
-import weakref
-from contextlib import suppress
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from symdiff.calculus import kinks
 from symdiff.calculus.derivative import detach
-from symdiff.calculus.flows import DEEP, NONE, Flow
-from symdiff.calculus.kinks import Kink, kinks_in
-from symdiff.calculus.rules import Statement, exchanged, pullback, pushforward, register
-from symdiff.errors import Unsupported
 from symdiff.functions.elementwise import where
-from symdiff.functions.indexing import take
-from symdiff.functions.rearranging import moveaxis
-from symdiff.functions.reductions import cumsum
-from symdiff.functions.reductions import max as greatest
-from symdiff.functions.reductions import sum as summed
-from symdiff.functions.shaping import arange, concat, reshape, squeeze
-from symdiff.functions.sorting import argmax
+from symdiff.functions.shaping import arange, squeeze
 from symdiff.graph import ops
-from symdiff.graph.algebra import as_numeric, as_real, opaque, primitive
-from symdiff.graph.axis_lengths import bound, names
-from symdiff.graph.bound_lengths import with_lengths
-from symdiff.graph.contraction import contract
+from symdiff.graph.algebra import as_real, opaque
+from symdiff.graph.axis_lengths import names
 from symdiff.graph.expr import Expr
-from symdiff.graph.leaves import full, is_zero, named_dummy, number_node
-from symdiff.graph.lengths import Length, product
+from symdiff.graph.leaves import named_dummy
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import intern_op, topological
 from symdiff.transforms import batching
-from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
     bound_symbol,
     known_lengths,
@@ -50,16 +26,13 @@ from symdiff.transforms.bodies import (
     of_lengths,
     replaced,
 )
-from symdiff.transforms.packing import packed, unpacked
 from symdiff.transforms.scans import captured, part, trajectory
+from symdiff.transforms.sized import Held, free_length, led_beside, sized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from symdiff.graph.node import Dim, Shape
-
-# Cotangents of so many nodes are remembered for their operands.
-_SOME = 64
 
 
 def repeated(
@@ -178,404 +151,11 @@ def too_many(op: Steps) -> RuntimeError:
     )
 
 
-# An expression with a length of its own -----------------------------------------------------------
-
-_OWN = "steps"
-
-
-class Held(NamedTuple):
-    """A ``Sized``'s expression for lengths that are larger than its own, which is then ``steps``.
-
-    ``inner`` is over the symbols of that expression, over ``steps``, unless it has its own length
-    anyhow, and over others, the keys of ``others``: each has the value that its symbol there has
-    for a loop with steps, or any where no loop has one, and no derivative.
-    """
-
-    inner: Expr
-    steps: Expr | None
-    others: dict[Expr, Expr]
-
-    def of(self, inner: Expr) -> Held:
-        """The same of another expression, a derivative of this one."""
-        return self._replace(inner=inner)
-
-    @property
-    def free(self) -> list[Expr]:
-        """What ``inner`` is over that is no symbol of the expression itself."""
-        return [*self.others, *([] if self.steps is None else [self.steps])]
-
-    def replaced(self, values: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Held:
-        """The same over other symbols, where lengths are others."""
-        (inner,) = with_lengths("while_loop", [self.inner], values, sizes)
-        others = {values.get(x, x): values.get(of, of) for x, of in self.others.items()}
-        count = self.steps if self.steps is None else values.get(self.steps, self.steps)
-        return Held(inner, count, others)
-
-
-class Sized(ops.Opaque):
-    """``inner``, in which the length ``own`` is what the first operand says.
-
-    The others are the values of the bound symbols.  Where the first operand has axes, it is a value
-    for each element of it, and of the others those that have these axes, too, in front, are one for
-    each, while those that lack them are the same for all.
-
-    ``hold`` makes what batches are made of, if that is known; without it, each element of a batch
-    is made by itself.
-    """
-
-    __slots__ = ("__dict__", "hold", "inner", "own", "pulled", "symbols")
-    name = "sized"
-
-    def __init__(
-        self,
-        inner: Expr,
-        symbols: tuple[Expr, ...],
-        own: Length,
-        hold: Callable[[], Held | None] | None,
-    ) -> None:
-        self.inner, self.symbols, self.own, self.hold = inner, symbols, own, hold
-        self.pulled: dict[tuple[int, ...], tuple[weakref.ref[Expr], _Shares]] = {}
-
-    @cached_property
-    def held(self) -> Held | None:
-        """What batches are made of: None where nobody knows."""
-        found = self.hold() if self.hold is not None else None
-        if found is None:
-            return None
-        there = {x for x in topological([found.inner]) if isinstance(x.op, ops.Symbol)}
-        others = {x: of for x, of in found.others.items() if x in there}
-        known = {*self.symbols, *others, found.steps}
-        if there <= known and {*others.values()} <= known:
-            return found._replace(others=others)
-        return None  # it needs what has gone from the expression itself
-
-    @property
-    def inside(self) -> tuple[Expr, ...]:
-        """What stands in the op."""
-        return (self.inner,)
-
-    def result(self, *shapes: Shape) -> Shape:
-        return shapes[0] + self.inner.shape
-
-    def called(self, shape: Shape) -> tuple[str, list[str]]:
-        symbols = ", ".join([str(self.own), *(x.name for x in self.symbols)])
-        return self.name, [f"lambda {symbols}: {self.inner}"]
-
-    def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        known = known_lengths(self.inside, self.symbols, lengths)
-        known.pop(str(self.own), None)
-        if not known:
-            return self
-        inner, own = self.beside(tuple(known.values()))
-        (inner,), symbols = of_lengths("while_loop", [inner], self.symbols, known)
-
-        def held() -> Held | None:
-            found = self.held
-            if found is None:
-                return None
-            fresh = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in found.free}
-            place = {**fresh, **dict(zip(self.symbols, symbols, strict=True))}
-            return found.replaced(place, {**known, str(self.own): own})
-
-        return sized_op(inner, symbols, own, held)
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        inside = needs_inside(self.inside)
-        return [(need, why) for need, why in inside if str(self.own) not in _names_in(need)]
-
-    def beside(self, shape: Shape) -> tuple[Expr, Length]:
-        """The expression inside, and its own length by a name that does not stand in a shape."""
-        taken = [name for dim in shape for name in _names_in(dim)]
-        if self.own not in taken:
-            return self.inner, self.own
-        own = free_length([*taken, *names(topological(self.inside + self.symbols))])
-        (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): own})
-        return inner, own
-
-    def held_beside(self, own: Length) -> Held | None:
-        """``held``, where its own length has the name that it has in ``beside``."""
-        if self.held is None or own == self.own:
-            return self.held
-        return self.held.replaced({}, {str(self.own): own})
-
-
-class _Shares(NamedTuple):
-    """The operands that cotangents in one array are of, their shapes there, and their mark."""
-
-    places: dict[int, int]
-    shapes: list[Shape]
-    mark: int
-
-
-def _names_in(length: Dim) -> tuple[str, ...]:
-    return tuple(length.names) if isinstance(length, Length) else ()
-
-
-def free_length(taken: Iterable[str]) -> Length:
-    """A name for a length: the first one that is not taken."""
-    others = set(map(str, taken))
-    tried = itertools.chain([_OWN], (f"{_OWN}{k}" for k in itertools.count(1)))
-    return Length(next(name for name in tried if name not in others))
-
-
-def sized_op(
-    inner: Expr,
-    symbols: Sequence[Expr],
-    own: Length,
-    hold: Callable[[], Held | None] | None = None,
-) -> Sized:
-    """The op of an expression over any symbols of its own, with a length of any name."""
-    place = {x: bound_symbol("s", k, x) for k, x in enumerate(symbols)}
-    name = free_length(x for x in names(topological([inner, *symbols])) if x != own)
-    sizes = {} if name == own else {str(own): name}
-    (inner,) = with_lengths("while_loop", [inner], place, sizes)
-    own_symbols = tuple([place[x] for x in symbols])
-    key = (Sized, inner, own_symbols, str(name))
-
-    def held() -> Held | None:
-        found = hold() if hold is not None else None
-        return None if found is None else found.replaced(place, sizes)
-
-    return intern_op(key, lambda: Sized(inner, own_symbols, name, held if hold else None))
-
-
-def sized(
-    inner: Expr,
-    own: Length,
-    operands: Mapping[Expr, Expr],
-    count: Expr,
-    hold: Callable[[], Held | None] | None = None,
-) -> Expr:
-    """``inner`` of operands, by symbol, where the length ``own`` is the value of ``count``.
-
-    ``hold`` is asked for the same over the same symbols, of lengths that are larger.
-    """
-    if is_zero(inner):
-        return full(count.shape + inner.shape, 0)
-    there = set(topological([inner]))
-    used = [x for x in operands if x in there]
-    return opaque(sized_op(inner, used, own, hold), count, *[operands[x] for x in used])
-
-
-class SizedRule(Statement):
-    """The derivatives of the expression inside, of the same count."""
-
-    __slots__ = ()
-
-    def push(self, t: Flow) -> Flow | None:
-        flows = self.pushed(self.node, {self.k: t})
-        return flows[0] if flows else None
-
-    @staticmethod
-    def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
-        """One node for the tangents of all operands: all of them run the loop."""
-        rule = SizedRule(node, 0)
-        op, (count, *xs) = rule._op(), node.args
-        axes = next(t.expr.shape[: t.expr.ndim - node.args[k].ndim] for k, t in tangents.items())
-        lead, (inner, own) = len(axes), op.beside(axes)
-        seeds, operands = {}, dict(zip(op.symbols, xs, strict=True))
-        for k, t in tangents.items():
-            x = op.symbols[k - 1]
-            symbol = named_dummy("t", axes + x.shape)
-            seeds[x] = Flow(symbol, DEEP if t.mark else NONE)
-            operands[symbol] = exchanged(t.expr, lead, rule._batch(k))
-        flow = pushforward(topological([inner]), [inner], seeds)[0]
-        if flow is None:
-            return []
-
-        def held() -> Held | None:
-            of = op.held_beside(own)
-            if of is None:
-                return None
-            tangent = pushforward(topological([of.inner]), [of.inner], seeds)[0]
-            return of.of(full(axes + inner.shape, 0) if tangent is None else tangent.expr)
-
-        found = sized(flow.expr, own, operands, count, held)
-        marked = flow.mark or any(t.mark for t in tangents.values())
-        return [Flow(exchanged(found, count.ndim, lead), DEEP if marked else NONE)]
-
-    def pull(self, g: Flow) -> Flow | None:
-        count = self.node.args[0]
-        path, shares = self._pulled(g)
-        if self.k - 1 not in shares.places:
-            return None
-        lead = g.expr.ndim - self.node.ndim
-        found = unpacked(path, shares.shapes)[shares.places[self.k - 1]]
-        if not self._batch(self.k) and count.ndim:  # one operand for all of them
-            word = tuple(range(found.ndim))
-            return Flow(contract([(found, word)], word[count.ndim :]), shares.mark)
-        return Flow(exchanged(found, count.ndim, lead), shares.mark)
-
-    def _op(self) -> Sized:
-        op = self.node.op
-        assert isinstance(op, Sized)
-        return op
-
-    def _batch(self, k: int) -> int:
-        """How many of the axes of the count an operand has."""
-        return self.node.args[k].ndim - self._op().symbols[k - 1].ndim
-
-    def _pulled(self, g: Flow) -> tuple[Expr, _Shares]:
-        """The cotangents of all operands in one array, which run the loop once.
-
-        The operands ask for them one after the other.
-        """
-        op, (count, *xs) = self._op(), self.node.args
-        key = (self.node.serial, g.expr.serial, g.mark)
-        if key in op.pulled:
-            ref, shares = op.pulled[key]
-            path = ref()
-            if path is not None:
-                return path, shares
-        lead = g.expr.ndim - self.node.ndim
-        inner, own = op.beside(g.expr.shape[:lead])
-        seed = named_dummy("g", g.expr.shape[:lead] + inner.shape)
-        flows = pullback([inner], op.symbols, [Flow(seed, DEEP if g.mark else NONE)])
-        found = {k: flow for k, flow in enumerate(flows) if flow and not is_zero(flow.expr)}
-        marked = g.mark or any(flow.mark for flow in found.values())
-        places = {k: place for place, k in enumerate(found)}
-        exprs = [flow.expr for flow in found.values()]
-        shares = _Shares(places, [x.shape for x in exprs], DEEP if marked else NONE)
-        operands = dict(zip(op.symbols, xs, strict=True))
-        operands[seed] = exchanged(g.expr, lead, count.ndim)
-
-        def held() -> Held | None:
-            of = op.held_beside(own)
-            if of is None:
-                return None
-            wanted = [op.symbols[k] for k in places]
-            flows = pullback([of.inner], wanted, [Flow(seed, DEEP if g.mark else NONE)])
-            pairs = zip(flows, shares.shapes, strict=True)
-            return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))
-
-        path = sized(packed(exprs), own, operands, count, held)
-        if len(op.pulled) > _SOME:
-            op.pulled.clear()
-        op.pulled[key] = weakref.ref(path), shares
-        return path, shares
-
-
-# Batches and kinks --------------------------------------------------------------------------------
-
-
 def _batched_steps(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """As many loops more."""
     op = node.op
     assert isinstance(op, Steps)
-    return opaque(op, *_led(node, op.symbols, args, length, node.ndim, 0))
+    return opaque(op, *led_beside(node, op.symbols, args, length, node.ndim, 0))
 
 
-def _batched_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """As many values more, each of a length of its own."""
-    op, axes = node.op, node.args[0].ndim
-    assert isinstance(op, Sized)
-    if not axes:
-        with suppress(Unsupported):  # a function of the user's, which takes one after the other
-            found = _together(op, args, length)
-            if found is not None:
-                return found
-    count = led(*args[0], length)
-    return opaque(op, count, *_led(node, op.symbols, args[1:], length, axes, 1))
-
-
-def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | None:
-    """One value of the greatest length of a batch; None where it is not known how."""
-    (count, many), (inner, own) = args[0], op.beside((length,))
-    of = op.held_beside(own)
-    wide: dict[Expr, Expr] = {}
-    operands: dict[Expr, Expr] = {}
-    for x, (value, has) in zip(op.symbols, args[1:], strict=True):
-        symbol = named_dummy(x.name, value.shape, x.dtype) if has else x
-        operands[symbol] = value
-        wide.update({x: symbol} if has else {})
-    if not many:
-
-        def held() -> Held | None:
-            if of is None:
-                return None
-            fresh = {
-                x: named_dummy(x.name, (length, *x.shape), x.dtype)
-                for x, source in of.others.items()
-                if source in wide and source is not x
-            }
-            symbols = {**wide, **fresh}
-            (inner,) = batched([of.inner], symbols, length)
-            others = {symbols.get(x, x): symbols.get(y, y) for x, y in of.others.items()}
-            return Held(inner, of.steps, others)
-
-        return sized(batched([inner], wide, length)[0], own, operands, count, held)
-    if of is None:
-        return None
-    none = full((1,), 0)
-    counts = concat([count, none])
-    longest = argmax(counts)
-    same: dict[Expr, Expr] = {}
-    others: dict[Expr, Expr] = {}
-    for x, source in of.others.items():
-        if x is not source and source not in wide:  # all loops have the same
-            same[x] = source
-            continue
-        others[x] = x
-        if source not in wide:
-            continue
-        value = operands.pop(wide.pop(x)) if x is source else operands[wide[source]]
-        rows = concat([value, full((1, *value.shape[1:]), 0)])
-        operands[x] = detach(take(rows, longest, axis=0))
-    if of.steps is not None:
-        wide[of.steps] = named_dummy("counts", (length,), int)
-        operands[wide[of.steps]] = count
-    (inner,) = batched(replaced([of.inner], same), wide, length)
-    return sized(inner, own, operands, greatest(counts), lambda: Held(inner, None, others))
-
-
-def _led(
-    node: Expr,
-    symbols: Sequence[Expr],
-    args: Sequence[tuple[Expr, bool]],
-    length: Dim,
-    axes: int,
-    first: int,
-) -> list[Expr]:
-    """Operands with the new axis and those of a batch, where they have any, or are the first."""
-    batch = node.args[0].shape[:axes]
-    found = []
-    for k, (symbol, (x, has)) in enumerate(zip(symbols, args, strict=True)):
-        own = node.args[k + first].ndim - symbol.ndim
-        if has and axes > own:  # of the new axis alone, it is repeated along the others
-            word = tuple(range(1 + axes, x.ndim + axes))
-            made = dict(enumerate((length, *batch)))
-            x = contract([(x, (0, *word))], (*range(1 + axes), *word), made)
-        elif not has and (own or (first == 0 and k == 0)):
-            x = led(x, False, length)
-        found.append(x)
-    return found
-
-
-def _kinks(node: Expr) -> list[Kink]:
-    """The kinks that derivatives inside meet: where a step hits one, and the operand there."""
-    op = node.op
-    assert isinstance(op, Sized)
-    count, *xs = node.args
-    operands = dict(zip(op.symbols, xs, strict=True))
-    found = []
-    for kink in kinks_in([op.inner]):
-        shape = kink.hit.shape
-        own = [k for k, dim in enumerate(shape) if op.own in _names_in(dim)]
-        rest = [dim for k, dim in enumerate(shape) if k not in own]
-        size = product([shape[k] for k in own])
-        hit, operand = (
-            reshape(moveaxis(x, own, range(len(own))), (size, *rest))
-            for x in (as_numeric(kink.hit), kink.operand)
-        )
-        first = primitive("logical_and", hit > 0, cumsum(hit, axis=0) == 1)
-        value = summed(where(first, operand, 0), axis=0)
-        hits = sized(summed(hit, axis=0), op.own, operands, count)
-        met = primitive("not_equal", hits, number_node(0))
-        found.append(Kink(kink.name, sized(value, op.own, operands, count), met))
-    return found
-
-
-register(Sized, SizedRule)
 batching.register(Steps, _batched_steps)
-batching.register(Sized, _batched_sized)
-kinks.register(Sized, _kinks)

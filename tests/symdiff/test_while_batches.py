@@ -18,7 +18,7 @@ import numeric as nm
 import symdiff as sd
 from symdiff.graph.node import intern_op
 from symdiff.interchange import pickling
-from symdiff.transforms.while_loops import Sized
+from symdiff.transforms.sized import Sized
 from tests.support.budget import sample
 
 a, b = sd.symbols("a b")

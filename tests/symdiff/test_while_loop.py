@@ -15,7 +15,8 @@ from mpmath import mp
 import numeric as nm
 import symdiff as sd
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
-from symdiff.transforms.while_loops import Sized, Steps
+from symdiff.transforms.sized import Sized
+from symdiff.transforms.while_loops import Steps
 from tests.support.budget import sample
 from tests.support.recurrences import agree
 
