@@ -12,7 +12,6 @@ again, of the same count, which goes from forward to backward as any value does.
 from __future__ import annotations
 
 import itertools
-import weakref
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,8 +55,6 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim, Shape
 
-# Cotangents of so many nodes are remembered for their operands.
-_SOME = 64
 _OWN = "steps"
 
 
@@ -101,7 +98,7 @@ class Sized(ops.Opaque):
     is made by itself.
     """
 
-    __slots__ = ("__dict__", "hold", "inner", "own", "pulled", "symbols")
+    __slots__ = ("__dict__", "hold", "inner", "own", "symbols")
     name = "sized"
 
     def __init__(
@@ -112,7 +109,6 @@ class Sized(ops.Opaque):
         hold: Callable[[], Held | None] | None,
     ) -> None:
         self.inner, self.symbols, self.own, self.hold = inner, symbols, own, hold
-        self.pulled: dict[tuple[int, ...], tuple[weakref.ref[Expr], _Shares]] = {}
 
     @cached_property
     def held(self) -> Held | None:
@@ -175,14 +171,6 @@ class Sized(ops.Opaque):
         if self.held is None or own == self.own:
             return self.held
         return self.held.replaced({}, {str(self.own): own})
-
-
-class _Shares(NamedTuple):
-    """The operands that cotangents in one array are of, their shapes there, and their mark."""
-
-    places: dict[int, int]
-    shapes: list[Shape]
-    mark: int
 
 
 def _names_in(length: Dim) -> tuple[str, ...]:
@@ -273,16 +261,46 @@ class SizedRule(Statement):
         return [Flow(exchanged(found, count.ndim, lead), DEEP if marked else NONE)]
 
     def pull(self, g: Flow) -> Flow | None:
-        count = self.node.args[0]
-        path, shares = self._pulled(g)
-        if self.k - 1 not in shares.places:
-            return None
-        lead = g.expr.ndim - self.node.ndim
-        found = unpacked(path, shares.shapes)[shares.places[self.k - 1]]
-        if not self._batch(self.k) and count.ndim:  # one operand for all of them
+        return self.pulled(self.node, g, [self.k]).get(self.k)
+
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """One node for the cotangents of all operands: it runs the loop once."""
+        rule = SizedRule(node, 0)
+        op, (count, *xs) = rule._op(), node.args
+        lead, symbols = g.expr.ndim - node.ndim, {k: op.symbols[k - 1] for k in places if k}
+        inner, own = op.beside(g.expr.shape[:lead])
+        seed = named_dummy("g", g.expr.shape[:lead] + inner.shape)
+        seeds = [Flow(seed, DEEP if g.mark else NONE)]
+        flows = pullback([inner], [*symbols.values()], seeds)
+        pairs = zip(symbols, flows, strict=True)
+        met = {k: flow for k, flow in pairs if flow is not None and not is_zero(flow.expr)}
+        if not met:
+            return {}
+        shapes = [flow.expr.shape for flow in met.values()]
+        mark = DEEP if g.mark or any(flow.mark for flow in met.values()) else NONE
+        operands = dict(zip(op.symbols, xs, strict=True))
+        operands[seed] = exchanged(g.expr, lead, count.ndim)
+
+        def held() -> Held | None:
+            of = op.held_beside(own)
+            if of is None:
+                return None
+            flows = pullback([of.inner], [symbols[k] for k in met], seeds)
+            pairs = zip(flows, shapes, strict=True)
+            return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))
+
+        path = sized(packed([flow.expr for flow in met.values()]), own, operands, count, held)
+        parts = zip(met, unpacked(path, shapes), strict=True)
+        return {k: Flow(rule._at_operand(k, part, lead), mark) for k, part in parts}
+
+    def _at_operand(self, k: int, found: Expr, lead: int) -> Expr:
+        """The cotangent of an operand, behind ``lead`` axes, of one for each of the count."""
+        ndim = self.node.args[0].ndim
+        if ndim and not self._batch(k):  # one operand for all of them
             word = tuple(range(found.ndim))
-            return Flow(contract([(found, word)], word[count.ndim :]), shares.mark)
-        return Flow(exchanged(found, count.ndim, lead), shares.mark)
+            return contract([(found, word)], word[ndim:])
+        return exchanged(found, ndim, lead)
 
     def _op(self) -> Sized:
         op = self.node.op
@@ -292,45 +310,6 @@ class SizedRule(Statement):
     def _batch(self, k: int) -> int:
         """How many of the axes of the count an operand has."""
         return self.node.args[k].ndim - self._op().symbols[k - 1].ndim
-
-    def _pulled(self, g: Flow) -> tuple[Expr, _Shares]:
-        """The cotangents of all operands in one array, which run the loop once.
-
-        The operands ask for them one after the other.
-        """
-        op, (count, *xs) = self._op(), self.node.args
-        key = (self.node.serial, g.expr.serial, g.mark)
-        if key in op.pulled:
-            ref, shares = op.pulled[key]
-            path = ref()
-            if path is not None:
-                return path, shares
-        lead = g.expr.ndim - self.node.ndim
-        inner, own = op.beside(g.expr.shape[:lead])
-        seed = named_dummy("g", g.expr.shape[:lead] + inner.shape)
-        flows = pullback([inner], op.symbols, [Flow(seed, DEEP if g.mark else NONE)])
-        found = {k: flow for k, flow in enumerate(flows) if flow and not is_zero(flow.expr)}
-        marked = g.mark or any(flow.mark for flow in found.values())
-        places = {k: place for place, k in enumerate(found)}
-        exprs = [flow.expr for flow in found.values()]
-        shares = _Shares(places, [x.shape for x in exprs], DEEP if marked else NONE)
-        operands = dict(zip(op.symbols, xs, strict=True))
-        operands[seed] = exchanged(g.expr, lead, count.ndim)
-
-        def held() -> Held | None:
-            of = op.held_beside(own)
-            if of is None:
-                return None
-            wanted = [op.symbols[k] for k in places]
-            flows = pullback([of.inner], wanted, [Flow(seed, DEEP if g.mark else NONE)])
-            pairs = zip(flows, shares.shapes, strict=True)
-            return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))
-
-        path = sized(packed(exprs), own, operands, count, held)
-        if len(op.pulled) > _SOME:
-            op.pulled.clear()
-        op.pulled[key] = weakref.ref(path), shares
-        return path, shares
 
 
 # Batches and kinks --------------------------------------------------------------------------------
@@ -446,6 +425,6 @@ def _kinks(node: Expr) -> list[Kink]:
     return found
 
 
-register(Sized, SizedRule)
+register(Sized, SizedRule, SizedRule.pulled)
 batching.register(Sized, _batched_sized)
 kinks.register(Sized, _kinks)

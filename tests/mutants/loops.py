@@ -262,8 +262,8 @@ _while(
 )
 _while(
     "cotangents-of-what-loops-share-are-those-of-the-first",
-    "return Flow(contract([(found, word)], word[count.ndim :]), shares.mark)",
-    "return Flow(squeeze(part(found, 0, 1), 0), shares.mark)",
+    "return contract([(found, word)], word[ndim:])",
+    "return found[0]",
     "test_a_batch_has_a_mesh_for_each",
 )
 _while(
@@ -274,8 +274,8 @@ _while(
 )
 _while(
     "cotangents-of-all-operands-are-the-first-one",
-    "found = unpacked(path, shares.shapes)[shares.places[self.k - 1]]",
-    "found = unpacked(path, shares.shapes)[0]",
+    "parts = zip(met, unpacked(path, shapes), strict=True)",
+    "parts = zip(met, [unpacked(path, shapes)[0]] * len(met), strict=True)",
     "test_derivatives_are_those_of_the_steps_written_out[1-several_carries]",
     "test_derivatives_are_those_of_the_steps_written_out",
 )
@@ -287,8 +287,8 @@ _while(
 )
 _while(
     "zeros-of-masks-inside-are-forgotten",
-    "shares = _Shares(places, [x.shape for x in exprs], DEEP if marked else NONE)",
-    "shares = _Shares(places, [x.shape for x in exprs], NONE)",
+    "mark = DEEP if g.mark or any(flow.mark for flow in met.values()) else NONE",
+    "mark = NONE",
     "test_while_loop.py::test_zeros_of_a_mask_meet_no_infinite_slope_outside",
 )
 _while(
