@@ -167,7 +167,7 @@ def test_an_index_out_of_bounds_is_found_when_it_has_a_value():
         (lambda x, i, j: x[j, [0, 1]], sd.Unsupported),
         (lambda x, i, j: x[j, :, 0], sd.Unsupported),
         (lambda x, i, j: x[j, j], sd.Unsupported),
-        (lambda x, i, j: x[x[0, 0] > 0], sd.Unsupported),
+        (lambda x, i, j: x[x[0, 0, 0] > 0], sd.Unsupported),
         (lambda x, i, j: x[x[0, 0]], IndexError),
         (lambda x, i, j: x[i, i, i, i], IndexError),
         (lambda x, i, j: sd.index_update(x, j, 1), sd.Unsupported),
