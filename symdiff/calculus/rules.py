@@ -48,13 +48,11 @@ from symdiff.graph.visible_zeros import contracted, moved, parts
 from symdiff.scalars.formula import kernel_symbol, partial
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from symdiff.graph.axes import Word
     from symdiff.graph.node import Shape
 
-    # Of a node, its cotangent and places of operands: the cotangents of those that have one.
-    Together = Callable[[Expr, Flow, Sequence[int]], Mapping[int, Flow]]
 
 _WHERE = PRIMITIVES["where"]
 
@@ -88,6 +86,24 @@ class Statement:
             if flow is not None:
                 flows.append(flow)
         return flows
+
+
+class JointStatement(Statement):
+    """The derivative of a node that states it for all operands at once, as loops do."""
+
+    __slots__ = ()
+
+    def pull(self, g: Flow) -> Flow | None:
+        return self.pulled(self.node, g, [self.k]).get(self.k)
+
+    def push(self, t: Flow) -> Flow | None:
+        flows = self.pushed(self.node, {self.k: t})
+        return flows[0] if flows else None
+
+    @staticmethod
+    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
+        """The cotangents of the operands in these places, of those that have one."""
+        raise NotImplementedError
 
 
 class SumRule(Statement):
@@ -422,17 +438,14 @@ _RULES: dict[type[Op], type[Statement]] = {
 }
 
 
-_TOGETHER: dict[type[Op], Together] = {}
+_JOINT: dict[type[Op], type[JointStatement]] = {}
 
 
-def register(op: type[Op], rule: type[Statement], together: Together | None = None) -> None:
-    """State the derivative of a class of ops that a module above this one defines.
-
-    ``together`` pulls the cotangents of several operands at once.
-    """
+def register(op: type[Op], rule: type[Statement]) -> None:
+    """State the derivative of a class of ops that a module above this one defines."""
     _RULES[op] = rule
-    if together is not None:
-        _TOGETHER[op] = together
+    if issubclass(rule, JointStatement):
+        _JOINT[op] = rule
 
 
 # The two walks ------------------------------------------------------------------------------------
@@ -516,13 +529,13 @@ def arrivals(
         g = flows[0] if len(flows) == 1 else gathered(flows)
         if is_zero(g.expr):
             continue
-        together = _TOGETHER.get(node.op.__class__)
+        joint = _JOINT.get(node.op.__class__)
         given: Mapping[int, Flow] = {}
-        if together is not None:
-            given = together(node, g, [k for k, arg in enumerate(node.args) if arg in active])
+        if joint is not None:
+            given = joint.pulled(node, g, [k for k, arg in enumerate(node.args) if arg in active])
         for k, arg in enumerate(node.args):
             if arg in active:
-                if together is None:
+                if joint is None:
                     rule = statement(node, k)
                     flow = None if rule is None else rule.pull(g)
                 else:

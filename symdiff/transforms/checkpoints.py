@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symdiff.calculus import kinks
 from symdiff.calculus.flows import DEEP, NONE, Flow
 from symdiff.calculus.kinks import Kink, kinks_in
-from symdiff.calculus.rules import Statement, pullback, pushforward, register
+from symdiff.calculus.rules import JointStatement, pullback, pushforward, register
 from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.shaping import concat, reshape, squeeze
 from symdiff.graph.algebra import as_numeric, as_real, opaque
@@ -258,14 +258,10 @@ def _flat(xs: Sequence[Expr]) -> Expr:
     return concat([reshape(x, product(x.shape)) for x in xs])
 
 
-class FoldRule(Statement):
+class FoldRule(JointStatement):
     """The derivatives are those of the scan that keeps every carry."""
 
     __slots__ = ()
-
-    def push(self, t: Flow) -> Flow | None:
-        flows = self.pushed(self.node, {self.k: t})
-        return flows[0] if flows else None
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
@@ -274,9 +270,6 @@ class FoldRule(Statement):
         seeds = {symbols[k]: t for k, t in tangents.items()}
         flow = pushforward(topological([whole]), [whole], seeds)[0]
         return [] if flow is None else [FoldRule(node, 0)._at_operands(flow)]
-
-    def pull(self, g: Flow) -> Flow | None:
-        return self.pulled(self.node, g, [self.k]).get(self.k)
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
@@ -327,8 +320,8 @@ def _kinks(node: Expr) -> list[Kink]:
     ]
 
 
-register(Checkpoints, CheckpointsRule, CheckpointsRule.pulled)
-register(Fold, FoldRule, FoldRule.pulled)
+register(Checkpoints, CheckpointsRule)
+register(Fold, FoldRule)
 batching.register(Checkpoints, batched_scan)
 batching.register(Fold, _batched_fold)
 kinks.register(Checkpoints, kinks_of_scan)

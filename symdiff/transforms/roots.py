@@ -18,7 +18,7 @@ from symdiff.calculus import kinks
 from symdiff.calculus.derivative import jacobian
 from symdiff.calculus.flows import DEEP, NONE, Flow
 from symdiff.calculus.kinks import Kink, kinks_in
-from symdiff.calculus.rules import Statement, pullback, pushforward, register
+from symdiff.calculus.rules import JointStatement, pullback, pushforward, register
 from symdiff.errors import Unsupported
 from symdiff.functions.shaping import reshape
 from symdiff.graph import ops
@@ -221,25 +221,13 @@ def jacobian_matrix(body: Expr, x: Expr) -> Expr:
 # The derivative -----------------------------------------------------------------------------------
 
 
-class _SolutionRule(Statement):
+class _SolutionRule(JointStatement):
     """What is common: the equations are pushed and pulled at the node, then solved for."""
 
     __slots__ = ()
 
     def solved(self, flow: Flow, transposed: bool) -> Flow:
         """What x has to change by, for what the equations have too much; or the transpose."""
-        raise NotImplementedError
-
-    def push(self, t: Flow) -> Flow | None:
-        flows = self.pushed(self.node, {self.k: t})
-        return flows[0] if flows else None
-
-    def pull(self, g: Flow) -> Flow | None:
-        return self.pulled(self.node, g, [self.k]).get(self.k)
-
-    @staticmethod
-    def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
-        """The cotangents of the operands in these places, of one solution."""
         raise NotImplementedError
 
     def excess(self, tangents: Mapping[int, Flow]) -> Flow | None:
@@ -389,6 +377,6 @@ def _kinks(node: Expr) -> list[Kink]:
 
 
 for _cls, _rule in ((Root, RootRule), (LinearSolution, LinearSolutionRule)):
-    register(_cls, _rule, _rule.pulled)
+    register(_cls, _rule)
     batching.register(_cls, _batched_equations)
     kinks.register(_cls, _kinks)

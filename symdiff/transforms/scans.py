@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from symdiff.calculus import kinks
 from symdiff.calculus.flows import DEEP, NONE, Flow, gathered, shown
 from symdiff.calculus.kinks import Kink, kinks_in
-from symdiff.calculus.rules import Statement, pullback, pushforward, register, through
+from symdiff.calculus.rules import JointStatement, pullback, pushforward, register, through
 from symdiff.errors import Unsupported
 from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.shaping import concat, expand_dims, squeeze
@@ -375,14 +375,10 @@ def _part_op(shape: Shape, start: Any, stop: Any) -> ops.Linear:
 # The derivative -----------------------------------------------------------------------------------
 
 
-class ScanRule(Statement):
+class ScanRule(JointStatement):
     """Tangents are scanned as the value is, cotangents the other way round."""
 
     __slots__ = ()
-
-    def push(self, t: Flow) -> Flow | None:
-        flows = self.pushed(self.node, {self.k: t})
-        return flows[0] if flows else None
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
@@ -426,9 +422,6 @@ class ScanRule(Statement):
         steps[lead] = between(first, first + n, n + 1)  # type: ignore[operator]
         zeros_shown = linear(ops.unslice_op(whole, tuple(steps), inside.shape), inside)
         return [shown(zeros_shown, DEEP if mark and share is not None and share.mark else NONE)]
-
-    def pull(self, g: Flow) -> Flow | None:
-        return self.pulled(self.node, g, [self.k]).get(self.k)
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
@@ -600,6 +593,6 @@ def loop_values(node: Expr, x: Expr) -> Expr:
     return rule._at_operands([Flow(found, NONE)])[0].expr
 
 
-register(Scan, ScanRule, ScanRule.pulled)
+register(Scan, ScanRule)
 batching.register(Scan, batched_scan)
 kinks.register(Scan, kinks_of_scan)

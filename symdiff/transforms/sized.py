@@ -20,7 +20,7 @@ from symdiff.calculus import kinks
 from symdiff.calculus.derivative import detach
 from symdiff.calculus.flows import DEEP, NONE, Flow
 from symdiff.calculus.kinks import Kink, kinks_in
-from symdiff.calculus.rules import Statement, exchanged, pullback, pushforward, register
+from symdiff.calculus.rules import JointStatement, exchanged, pullback, pushforward, register
 from symdiff.errors import Unsupported
 from symdiff.functions.elementwise import where
 from symdiff.functions.indexing import take
@@ -223,14 +223,10 @@ def sized(
     return opaque(sized_op(inner, used, own, hold), count, *[operands[x] for x in used])
 
 
-class SizedRule(Statement):
+class SizedRule(JointStatement):
     """The derivatives of the expression inside, of the same count."""
 
     __slots__ = ()
-
-    def push(self, t: Flow) -> Flow | None:
-        flows = self.pushed(self.node, {self.k: t})
-        return flows[0] if flows else None
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
@@ -259,9 +255,6 @@ class SizedRule(Statement):
         found = sized(flow.expr, own, operands, count, held)
         marked = flow.mark or any(t.mark for t in tangents.values())
         return [Flow(exchanged(found, count.ndim, lead), DEEP if marked else NONE)]
-
-    def pull(self, g: Flow) -> Flow | None:
-        return self.pulled(self.node, g, [self.k]).get(self.k)
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
@@ -425,6 +418,6 @@ def _kinks(node: Expr) -> list[Kink]:
     return found
 
 
-register(Sized, SizedRule, SizedRule.pulled)
+register(Sized, SizedRule)
 batching.register(Sized, _batched_sized)
 kinks.register(Sized, _kinks)
