@@ -6,6 +6,7 @@ done again by NumPy, that step alone.  Other bodies are called with the arrays o
 
 from __future__ import annotations
 
+import itertools
 import math
 from contextlib import suppress
 from functools import cached_property
@@ -32,7 +33,7 @@ from symdiff.transforms.checkpoints import Checkpoints, Fold
 from symdiff.transforms.scans import Looped, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numeric.lowering.steps import Schedule
     from numeric.lowering.texts import Draft, Piece
@@ -163,12 +164,16 @@ class Loop:
         return xs[:1], xs[1:last], xs[last:]
 
     def __call__(self, *operands: Any, sizes: Mapping[str, int]) -> np.ndarray:
-        """The trajectory, an array of its own."""
+        """The value of the op, an array of its own."""
         (n,) = lengths((self.length,), sizes)
         if self.native is not None:
             found = self.native(n, operands, self.reverse)
             if found is not None:
                 return found
+        return self._in_python(n, operands, sizes)
+
+    def _in_python(self, n: int, operands: Sequence[Any], sizes: Mapping[str, int]) -> np.ndarray:
+        """The trajectory."""
         (init,), xs, params = self._parted(operands)
         if self.reverse:
             xs = [x[::-1] for x in xs]
@@ -179,27 +184,15 @@ class Loop:
             for t, rows in self._by_floats(n, init, xs, params, sizes):
                 flat[t + 1 : t + 1 + len(rows)] = rows
         else:
-            path = self._of_arrays(n, init, xs, params, sizes)
+            path = np.empty((n + 1, *init.shape), precision(operands))
+            path[0] = init
+            self._steps(path, init, _each(xs, n), params, sizes)
         return path[::-1] if self.reverse else path
 
-    def _of_arrays(
-        self, n: int, init: Any, xs: Sequence[Any], params: Sequence[Any], sizes: Mapping[str, int]
-    ) -> np.ndarray:
-        path = np.empty((n + 1, *init.shape), precision([init, *xs, *params]))
-        path[0] = init
-        self._steps(path, init, xs, params, sizes)
-        return path
-
     def _steps(
-        self,
-        path: np.ndarray,
-        init: Any,
-        xs: Sequence[Any],
-        params: Sequence[Any],
-        sizes: Mapping[str, int],
+        self, path: np.ndarray, init: Any, rows: Iterable[Any], params: Sequence[Any], sizes: Any
     ) -> None:
         """The rows behind the first one."""
-        rows = zip(*xs, strict=True) if xs else range(len(path) - 1)
         self.arrays(init, rows, params, path, sizes)
 
     def _by_floats(
@@ -231,6 +224,11 @@ def _in_doubles(operands: Sequence[Any]) -> bool:
     return all(x.dtype is DOUBLE or x.dtype.kind in "iub" for x in operands)
 
 
+def _each(xs: Sequence[Any], count: int) -> Iterable[Any]:
+    """What stands in xs at each step, as tuples."""
+    return zip(*xs, strict=True) if xs else itertools.repeat((), count)
+
+
 def _rows(xs: Sequence[np.ndarray], count: int) -> Any:
     """What stands in xs at each step, as tuples of Python's numbers.
 
@@ -245,15 +243,10 @@ class KeptLoop(Loop):
     """The same of segments: of what one has made nothing stays when the next one begins."""
 
     def _steps(
-        self,
-        path: np.ndarray,
-        init: Any,
-        xs: Sequence[Any],
-        params: Sequence[Any],
-        sizes: Mapping[str, int],
+        self, path: np.ndarray, init: Any, rows: Iterable[Any], params: Sequence[Any], sizes: Any
     ) -> None:
-        for t in range(len(path) - 1):
-            (path[t + 1],) = self.step(path[t], *[x[t] for x in xs], *params, sizes)
+        for t, row in enumerate(rows):
+            (path[t + 1],) = self.step(path[t], *row, *params, sizes)
 
 
 class Folded(Loop):
@@ -277,13 +270,7 @@ class Folded(Loop):
         ]
         return self.emitter.compiled("loop", "\n".join(source))
 
-    def __call__(self, *operands: Any, sizes: Mapping[str, int]) -> np.ndarray:
-        """An array of its own."""
-        (n,) = lengths((self.length,), sizes)
-        if self.native is not None:
-            found = self.native(n, operands, self.reverse)
-            if found is not None:
-                return found
+    def _in_python(self, n: int, operands: Sequence[Any], sizes: Mapping[str, int]) -> np.ndarray:
         (init,), xs, params = self._parted(operands)
         size, (whole,) = len(init), lengths(self.body.shape, sizes)
         found = np.empty(size + n * (whole - size), precision(operands))
@@ -298,11 +285,10 @@ class Folded(Loop):
                 carry[:] = block[-1, :size]
             return found
         if not self.has_loops:
-            each = zip(*xs, strict=True) if xs else range(n)
-            carry[:] = self.arrays(init, each, params, given, sizes)
+            carry[:] = self.arrays(init, _each(xs, n), params, given, sizes)
             return found
-        for t in range(n):  # of what one has made nothing stays when the next one begins
-            (made,) = self.step(carry, *[x[t] for x in xs], *params, sizes)
+        for t, row in enumerate(_each(xs, n)):  # nothing stays of what the one before has made
+            (made,) = self.step(carry, *row, *params, sizes)
             carry[:], given[t] = made[:size], made[size:]
         return found
 

@@ -388,8 +388,8 @@ _checkpoints(
 )
 _checkpoints(
     "segments-begin-where-the-last-one-did",
-    "self.step(path[t], *[x[t] for x in xs], *params, sizes)",
-    "self.step(path[0], *[x[t] for x in xs], *params, sizes)",
+    "self.step(path[t], *row, *params, sizes)",
+    "self.step(path[0], *row, *params, sizes)",
     "test_arrays_that_are_no_floats_of_python",
 )
 _checkpoints(

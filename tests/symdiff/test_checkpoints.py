@@ -17,6 +17,7 @@ import symdiff as sd
 from symdiff.errors import NotDifferentiable
 from symdiff.transforms.checkpoints import Checkpoints, Fold
 from tests.support.budget import sample
+from tests.support.directional import pulled
 from tests.support.recurrences import ALL, agree, unrolled
 from tests.symdiff.test_scan import directions
 
@@ -58,11 +59,11 @@ def test_derivatives_of_the_third_order(of):
     vs = directions(xs)
 
     def ways(f):
-        pushed = pulled = f
+        forward = reverse = f
         for _ in range(3):
-            pushed = sd.jvp(pushed, xs, vs)
-            pulled = sum(sd.sum(g * v) for g, v in zip(sd.grad(pulled, xs), vs, strict=True))
-        return [pushed, pulled]
+            forward = sd.jvp(forward, xs, vs)
+            reverse = pulled(reverse, xs, vs)
+        return [forward, reverse]
 
     agree(ways(of.loss(kept(2), *xs)), ways(of.loss(unrolled, *xs)), xs, at, 1e-11)
 

@@ -18,6 +18,7 @@ from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.opaque_ops import conditions
 from symdiff.transforms.closing import closed
 from tests.support.budget import sample
+from tests.support.directional import along
 from tests.support.recurrences import agree
 
 if TYPE_CHECKING:
@@ -161,30 +162,15 @@ def test_values_are_numpys(of, named):
         np.testing.assert_allclose(nm.lower(f, xs, **options)(*of.at), value, rtol=1e-14)
 
 
-def along(f, xs, order):
-    """Derivatives of an order, in both modes and mixed, along directions."""
-    vs = [sd.constant(np.cos(np.arange(x.size)).reshape(x.shape)) for x in xs]
-
-    def pulled(f):
-        return sum(sd.sum(g * v) for g, v in zip(sd.grad(f, xs), vs, strict=True))
-
-    found = []
-    for step in ([pulled] * order, [lambda f: sd.jvp(f, xs, vs)] * order):
-        g = f
-        for one in step:
-            g = one(g)
-        found.append(g)
-    return [*found, *sd.grad(found[1], xs)]
-
-
 @EACH
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_derivatives_are_those_for_masks_that_are_known(of, order):
     """Of the formula as it is written, and of that in which no length is open."""
     f, xs, known, _, _ = both(of, False)
-    wanted = along(known, xs, order)
-    agree(along(f, xs, order), wanted, xs, of.at, 1e-11)
-    agree(along(closed([f])[0], xs, order), wanted, xs, of.at, 1e-11)
+    vs = [sd.constant(np.cos(np.arange(x.size)).reshape(x.shape)) for x in xs]
+    wanted = along(known, xs, vs, order)
+    agree(along(f, xs, vs, order), wanted, xs, of.at, 1e-11)
+    agree(along(closed([f])[0], xs, vs, order), wanted, xs, of.at, 1e-11)
 
 
 @EACH

@@ -22,6 +22,7 @@ from symdiff.graph.algebra import opaque
 from symdiff.transforms.scans import Scan
 from tests.support import running_errors, taylor
 from tests.support.budget import sample
+from tests.support.directional import pulled
 from tests.support.recurrences import ALL, agree, tree, unrolled
 
 EACH = pytest.mark.parametrize("of", ALL, ids=lambda of: of.name)
@@ -57,25 +58,23 @@ def test_derivatives_of_the_second_order_in_each_way(of):
     vs = directions(xs)
 
     def ways(f):
-        gradient = sd.grad(f, xs)
-        along = sum(sd.sum(g * v) for g, v in zip(gradient, vs, strict=True))
         pushed = f
         for _ in range(2):
             pushed = sd.jvp(pushed, xs, vs)
-        return [*sd.grad(along, xs), *sd.hvp(f, xs, vs), pushed]
+        return [*sd.grad(pulled(f, xs, vs), xs), *sd.hvp(f, xs, vs), pushed]
 
     agree(ways(one), ways(other), xs, at)
 
 
 def along_a_line(f, xs, vs):
     """A loss and its derivatives along vs: four orders forward, three in reverse."""
-    pushed, pulled = [sd.constant(0) + f], []
+    forward, reverse = [sd.constant(0) + f], []
     for _ in range(4):
-        pushed.append(sd.jvp(pushed[-1], xs, vs))
+        forward.append(sd.jvp(forward[-1], xs, vs))
     for _ in range(3):
-        f = sum(sd.sum(g * v) for g, v in zip(sd.grad(f, xs), vs, strict=True))
-        pulled.append(sd.constant(0) + f)
-    return [*pushed, *pulled]
+        f = pulled(f, xs, vs)
+        reverse.append(sd.constant(0) + f)
+    return [*forward, *reverse]
 
 
 def over(functions, f):

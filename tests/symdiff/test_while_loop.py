@@ -18,6 +18,7 @@ from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.transforms.sized import Sized
 from symdiff.transforms.while_loops import Steps
 from tests.support.budget import sample
+from tests.support.directional import along
 from tests.support.recurrences import agree
 
 if TYPE_CHECKING:
@@ -158,21 +159,7 @@ def test_values_are_those_of_the_loop_in_python(of):
 def ways(f, xs, order):
     """Derivatives of an order along directions: reverse, forward, and forward over reverse."""
     rng = np.random.default_rng(1)
-    vs = [sd.constant(rng.uniform(-1, 1, x.shape)) for x in xs]
-
-    def pulled(f):
-        return sum(sd.sum(g * v) for g, v in zip(sd.grad(f, xs), vs, strict=True))
-
-    def pushed(f):
-        return sd.jvp(f, xs, vs)
-
-    found = []
-    for step in ([pulled] * order, [pushed] * order, [pulled] + [pushed] * (order - 1)):
-        g = f
-        for one in step:
-            g = one(g)
-        found.append(g)
-    return [*found, *sd.grad(found[1], xs)]
+    return along(f, xs, [sd.constant(rng.uniform(-1, 1, x.shape)) for x in xs], order)
 
 
 @EACH
