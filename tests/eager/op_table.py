@@ -1418,7 +1418,10 @@ WIDER = ("trace", "hypot", "logaddexp", "argmax all", "argmin all")
 
 # Derivatives that are exact here, and not in PyTorch: a formula with a constant of 1e-12 in it, a
 # trigamma function of 9 digits.  The relative errors that are granted therefore.
+# Sums of halves are rounded to halves; eigenvectors are stable in the norm of the matrix, not in
+# each of its elements, and beside 80 digits the second derivative of one is 3e-14 off.
 LOOSER = {
+    "0-d wider": 2.0**-8, "example: linalg: linalg.eigh(positive(T, x)).eigenvectors": 1e-12,
     "F.binary_cross_entropy": 1e-10, "digamma": 4e-9, "lgamma": 4e-9, "Tensor.digamma": 4e-9,
     "Tensor.lgamma": 4e-9, "example: digamma": 4e-9, "example: lgamma": 4e-9,
     "example: F.binary_cross_entropy {": 1e-10,
