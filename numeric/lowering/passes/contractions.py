@@ -73,6 +73,50 @@ def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     return found.schedule()
 
 
+def summed_first(schedule: Schedule) -> Schedule:
+    """The schedule with sums of single operands of contractions in steps of their own.
+
+    So every plan begins; a sum by itself may be in a kernel where the contraction is none.
+
+    >>> import symdiff as sd
+    >>> from numeric.lowering.schedule import schedule
+    >>> A, Y = sd.symbol("A", (4, 4)), sd.symbol("Y", ("n", 4))
+    >>> print(summed_first(schedule([sd.einsum("ij,ni->j", A, Y)], [A, Y])))
+    %0: (4, 4) float = input A
+    %1: (n, 4) float = input Y
+    %3: (4,) float = kernel contract %1
+    %2: (4,) float = kernel contract %0, %3
+    return %2
+    """
+    steps: list[Step] = []
+    length, known = schedule.length, schedule.definitions()
+    for step in schedule.steps:
+        op = step.op
+        if step.form != "kernel" or not isinstance(op, ops.Contract) or any(op.kills):
+            steps.append(step)
+            continue
+        words, operands = list(op.letters), list(step.operands)
+        for k, word in enumerate(words if len(words) > 1 else ()):
+            others = {*op.out, *[x for j, w in enumerate(words) if j != k for x in w]}
+            read = known[operands[k]]
+            shape, dtype = read.layout(operands[k])
+            left = tuple([x for x in word if x in others])
+            if read.weak or dtype is not float or len({*word}) < len(word):
+                continue
+            if not 0 < len(left) < len(word):
+                continue
+            kept = tuple([dim for dim, x in zip(shape, word, strict=True) if x in others])
+            sums = ops.contract_op(*canonical((word,), left), (), (False,))
+            steps.append(Step("kernel", (operands[k],), (length,), (sums,), (kept,), (float,)))
+            words[k], operands[k] = left, length
+            length += 1
+        if tuple(words) != op.letters:
+            contract = ops.contract_op(*canonical(words, op.out), op.created, op.kills)
+            step = step._replace(operands=tuple(operands), ops=(contract,))
+        steps.append(step)
+    return schedule._replace(steps=tuple(steps), length=length)
+
+
 def _sums(op: Op) -> bool:
     return isinstance(op, ops.Contract) and op.sums
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from numeric.lowering.blocks import Rows
 from numeric.lowering.contracted import einsum_text
 from numeric.lowering.contraction import plan
+from numeric.lowering.passes.contractions import summed_first
 from numeric.lowering.passes.rows import CROSSING, Able, always, by_rows
 from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
@@ -57,8 +58,9 @@ class RowsPrinter(NumPyPrinter):
     @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
         schedule = super().passed(schedule, emitter)
-        numbers = possible_numbers(schedule, emitter.numbers)
         exact = emitter.options.exact_order
+        schedule = schedule if exact else summed_first(schedule)
+        numbers = possible_numbers(schedule, emitter.numbers)
         return by_rows(schedule, numbers, exact, cls.able(emitter), cls.crossing, cls.worth)
 
     def template(self, step: Step) -> Template:
