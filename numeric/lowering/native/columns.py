@@ -71,7 +71,7 @@ def columns(of: Loops) -> Columns | None:
     """
     if of.back or in_parts(of):
         return None
-    if any(line.back or line.is_product for line in of.lines):
+    if any(line.back or line.is_alone for line in of.lines):
         return None
     parent: dict[object, object] = {}
 

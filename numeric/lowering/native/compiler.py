@@ -76,6 +76,7 @@ class Compiler(NamedTuple):
     processor: str
     vector: frozenset[str]
     flags: tuple[str, ...]
+    wide: bool  # registers hold eight doubles
 
     def __str__(self) -> str:
         some = f"{len(self.vector)} vector functions" if self.vector else "no vector functions"
@@ -114,12 +115,13 @@ def _known(path: str, options: tuple[str, ...]) -> Compiler | None:
     real = Path(path).resolve()
     state, processor = real.stat(), _processor()
     parts = (path, str(real), str(state.st_size), str(state.st_mtime_ns), *options, processor)
-    note = f"{_digest(*[os.fsencode(part) for part in (*parts, *_FLAGS, *VECTOR)])}.json"
+    note = f"{_digest(*[os.fsencode(part) for part in (*parts, *_FLAGS, *VECTOR, _WIDE)])}.json"
     place = folder()
     kept = None if place is None else _whole(place / note)
     if kept is not None:
-        version, flags, vector = json.loads(kept)
-        return Compiler((path, *options), version, processor, frozenset(vector), tuple(flags))
+        version, flags, vector, wide = json.loads(kept)
+        known = frozenset(vector), tuple(flags), wide
+        return Compiler((path, *options), version, processor, *known)
     command = (path, *options)
     version = _said(command, "--version")
     if version is None:
@@ -128,11 +130,15 @@ def _known(path: str, options: tuple[str, ...]) -> Compiler | None:
         flags = (*_FLAGS, *native)
         if _links(command, flags, "int works(void) { return 1; }"):
             first, vector = version.splitlines()[0], _vector(command, flags)
+            wide = _links(command, flags, _WIDE)
             if place is not None:
                 with suppress(OSError):  # it is found out again
-                    _keep(place / note, json.dumps([first, flags, sorted(vector)]).encode())
-            return Compiler(command, first, processor, vector, flags)
+                    _keep(place / note, json.dumps([first, flags, sorted(vector), wide]).encode())
+            return Compiler(command, first, processor, vector, flags, wide)
     return None
+
+
+_WIDE = "#ifndef __AVX512F__\n#error\n#endif\nint works(void) { return 1; }"
 
 
 def _run(command: tuple[str, ...], seconds: float) -> str:

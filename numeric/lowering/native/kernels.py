@@ -15,8 +15,8 @@ from numeric.lowering.blocks import Rows, in_a_block, spread
 from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.columns import columns, written
 from numeric.lowering.native.compiler import FAST, compiler, library
-from numeric.lowering.native.loops import IN_A_ROW, LANES, THIN, Loops, able, joins
-from numeric.lowering.native.source import PITCH
+from numeric.lowering.native.loops import IN_A_ROW, LANES, SMALL, THIN, Loops, able, joins
+from numeric.lowering.native.source import LINE, pitch
 from numeric.lowering.node_kernels import whole_numbers
 from numeric.lowering.passes.rows import ROWS, words
 from numeric.lowering.printers.rows import RowsPrinter
@@ -258,7 +258,8 @@ class _Compiled:
 
     def _lanes(self, sizes: Mapping[str, int]) -> int:
         """How many numbers a block takes on its way."""
-        return PITCH * sum([math.prod(lengths(s, sizes)) for s in self.written.scratch])
+        shapes = self.written.scratch
+        return pitch(self._dtype.itemsize) * sum([math.prod(lengths(s, sizes)) for s in shapes])
 
     def _shape(self, x: Array, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape of an operand or a result, over all rows."""
@@ -288,10 +289,10 @@ class _Compiled:
     def _scratch(self, count: int) -> int:
         """The address of memory for a block on its way, which each thread has for itself."""
         found: np.ndarray | None = getattr(self._local, "scratch", None)
-        if found is None or len(found) < count:
-            found = self._local.scratch = np.empty(count, self._dtype)
+        if found is None or len(found) < count + LINE:
+            found = self._local.scratch = np.empty(count + LINE, self._dtype)
         address: int = found.__array_interface__["data"][0]
-        return address
+        return -(-address // LINE) * LINE
 
 
 def _along(axis: int | None, x: np.ndarray) -> tuple[int, int, tuple[int, ...]]:
@@ -345,7 +346,8 @@ class NativePrinter(RowsPrinter):
 
     @classmethod
     def able(cls, emitter: Emitter) -> Able:
-        return partial(able, exact=emitter.options.exact_order)
+        side = SMALL if compiler().wide else THIN
+        return partial(able, exact=emitter.options.exact_order, side=side)
 
     def rows(self, kernel: Kernel) -> Rows:
         return NativeRows(kernel, self.emitter)
@@ -364,6 +366,15 @@ class NativePoints:
         self._read = [k for k, v in enumerate(program.params) if read[v]]
         params = tuple([program.params[k] for k in self._read])
         self._native = NativeKernel(emitter, body._replace(params=params), [0] * len(params))
+        # Where each result comes from: the kernel, the arguments, or a number.
+        self._results: list[tuple[str, Any]] = [
+            ("own", self._own.index(v))
+            if v in self._own
+            else ("given", program.params.index(v))
+            if v in program.params
+            else ("number", weak(self._known[v].detail))
+            for v in program.results
+        ]
 
     def __call__(self, points: tuple[int, ...], otherwise: Callable[..., Any], *given: Any) -> Any:
         """The results of the arguments, which broadcast to ``points``, and the lengths of axes.
@@ -372,23 +383,27 @@ class NativePoints:
         """
         *values, sizes = given
         count = math.prod(points)
-        wide = [
-            np.broadcast_to(v, points).reshape(count) if np.ndim(v) else v
-            for v in [values[k] for k in self._read]
-        ]
+        wide = [_in_a_row(values[k], points, count) for k in self._read]
         found = self._native.at_once(wide, count)
         if found is None:
             found = self._native.results(wide, sizes, count, in_a_block(count, 1), count)
             if found is None:
                 return otherwise(*given)
-        known = dict(zip(self._own, found, strict=True))
-        known.update(zip(self._program.params, values, strict=True))
+        if len(points) != 1:
+            found = [x.reshape(points) for x in found]
         return [
-            known[v].reshape(points) if v in self._own
-            else known[v] if v in known
-            else weak(self._known[v].detail)
-            for v in self._program.results
-        ]  # fmt: skip
+            found[place] if kind == "own" else values[place] if kind == "given" else place
+            for kind, place in self._results
+        ]
+
+
+def _in_a_row(x: Any, points: tuple[int, ...], count: int) -> Any:
+    """An argument at all points, one behind the other; numbers are left as they are."""
+    if not getattr(x, "ndim", 0):
+        return x
+    if x.shape != points:
+        x = np.broadcast_to(x, points)
+    return x if len(points) == 1 else x.reshape(count)
 
 
 def at_points(emitter: Emitter, program: Schedule) -> NativePoints | None:

@@ -30,6 +30,9 @@ LANES = 64
 THIN = 16
 """A side of a matrix that is short: products along it are written out."""
 
+SMALL = 64
+"""A side of a matrix that is in the nearest cache: products with it are computed in tiles."""
+
 STATEMENTS = 200  # in one loop: compilers take more than linear time for longer ones
 IN_A_ROW = 512
 """Terms that are added one after the other without a carry."""
@@ -61,10 +64,11 @@ class Array(NamedTuple):
         return (*self.shape[: self.axis], ROWS, *self.shape[self.axis :])
 
 
-def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
+def able(step: Step, steps: Sequence[Step], exact: bool = False, side: int = THIN) -> bool:
     """Whether C computes a step, whose operands ``steps`` define, as NumPy does.
 
-    ``exact``: also in the order in which NumPy adds.
+    ``exact``: also in the order in which NumPy adds.  ``side`` is that of matrices with which it
+    computes products faster than BLAS.
     """
     if step.dtypes[0] is int:
         return False
@@ -80,7 +84,7 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
         op = step.op
         if not isinstance(op, ops.Contract) or any(op.kills) or step.dtypes[0] is not float:
             return False
-        if not always(step, steps) and not _is_thin(step, steps):
+        if not always(step, steps) and not _is_thin(step, steps, side):
             return False
         return not (exact and op.sums)
     if step.form not in _FORMS:
@@ -94,10 +98,11 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False) -> bool:
     return True
 
 
-def _is_thin(step: Step, steps: Sequence[Step]) -> bool:
+def _is_thin(step: Step, steps: Sequence[Step], side: int) -> bool:
     """Whether a product of two arrays is one of matrices with short sides: what is summed, or two.
 
-    BLAS spends its time fetching these, and writing what comes out.
+    BLAS spends its time fetching these, and writing what comes out.  Two sides may be longer where
+    the third one is so long that a kernel goes along it.
     """
     op = step.op
     assert isinstance(op, ops.Contract)
@@ -108,11 +113,13 @@ def _is_thin(step: Step, steps: Sequence[Step]) -> bool:
         known.update(zip(word, steps[v].layout(v)[0], strict=True))
     sides: dict[tuple[bool, ...], float] = {}
     for letter, dim in known.items():
-        side = tuple([letter in word for word in (*op.letters, op.out)])
-        if not all(side):
-            sides[side] = sides.get(side, 1) * (dim if isinstance(dim, int) else math.inf)
-    summed = sides.get((True, True, False), math.inf)
-    return summed <= THIN or all(size <= THIN for size in sorted(sides.values())[:-1])
+        key = tuple([letter in word for word in (*op.letters, op.out)])
+        sides[key] = sides.get(key, 1) * (dim if isinstance(dim, int) else math.inf)
+    batch = sides.pop((True, True, True), 1)
+    *short, longest = sorted(sides.values())
+    if sides.get((True, True, False), math.inf) <= THIN or all(size <= THIN for size in short):
+        return True
+    return all(size <= side for size in short) and longest > max(LANES, batch)
 
 
 def _axis_op(step: Step) -> str | None:
@@ -140,6 +147,13 @@ def _is_plain(step: Step, steps: Sequence[Step]) -> bool:
             return False
         stack += [steps[v] for v in x.operands]
     return False
+
+
+class Shared(NamedTuple):
+    """An operand that several sums of products read at one place, those along ``letter``."""
+
+    operand: int
+    letter: object
 
 
 class Line(NamedTuple):
@@ -178,10 +192,37 @@ class Line(NamedTuple):
             return False
         return len(self.operands) > 1 < len(self.letters)
 
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is, for each row, a product with a matrix that all rows have in common."""
+        sums = self.fold == "+" and self.rows[-1] and not self.is_long
+        return sums and not all(self.rows) and self.shared is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it has a loop of its own."""
+        return self.is_product or self.is_matrix
+
+    @property
+    def shared(self) -> Shared | None:
+        """What tiles of it share: of two factors one with rows that lacks an axis of the value.
+
+        The last such axis, along which it lies in memory.
+        """
+        if self.text != "{0}*{1}":
+            return None
+        found = [
+            Shared(k, letter)
+            for letter in self.out
+            for k, word in enumerate(self.words)
+            if self.rows[k] and letter not in word
+        ]
+        return found[-1] if found else None
+
 
 def _same(v: int, dims: Shape, line: Line) -> bool:
     """Whether a line may be in the loop over ``dims`` that computes v, which it reads."""
-    if line.back or line.is_product:
+    if line.back or line.is_alone:
         return False
     each = zip(line.operands, line.words, strict=True)
     return dims == line.dims and all(word == line.letters for x, word in each if x == v)
@@ -414,8 +455,8 @@ class Loops:
                     break
                 loop = loops[k]
                 alike = loop.dims == line.dims and loop.lines[0].near == line.near
-                alike &= not line.is_product
-                if alike and not loop.lines[0].is_product and len(loop.lines) < STATEMENTS:
+                alike &= not line.is_alone
+                if alike and not loop.lines[0].is_alone and len(loop.lines) < STATEMENTS:
                     loop.lines.append(line)
                     loop.members.add(line.value)
                     place[line.value] = k
@@ -432,7 +473,7 @@ class Loops:
                 readers.setdefault(x, []).append(line)
         for line in reversed(self.lines):
             first = min([place[x.value] for x in readers.get(line.value, [])], default=0)
-            if first > place[line.value] and not line.is_product:
+            if first > place[line.value] and not line.is_alone:
                 here = [x for x in readers[line.value] if place[x.value] == first]
                 alike = all(_same(line.value, line.dims, x) for x in here)
                 alike &= loops[first].lines[0].near == line.near

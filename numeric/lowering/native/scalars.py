@@ -15,7 +15,7 @@ from numeric.lowering.native.compiler import FAST, library
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.loops import STATEMENTS, able
 from numeric.lowering.native.printer import CPrinter, statement, weak_text
-from numeric.lowering.native.source import HEAD
+from numeric.lowering.native.source import head
 from numeric.lowering.passes.lanes import PACKED
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.python import parameters
@@ -119,5 +119,4 @@ def written(emitter: Emitter, schedule: Schedule) -> str:
         "",
     ]
     body = "\n".join(lines)
-    head = HEAD.format(real="double", lanes=1)
-    return "\n".join([head, *definitions(body, False, frozenset()), body])
+    return "\n".join([head(single=False, lanes=1), *definitions(body, False, frozenset()), body])

@@ -26,7 +26,7 @@ from numeric.lowering.native.scan_arrays import (
     nested,
     places,
 )
-from numeric.lowering.native.source import HEAD
+from numeric.lowering.native.source import head
 from symdiff.locks import fork_safe_lock, once
 
 if TYPE_CHECKING:
@@ -225,8 +225,7 @@ def _row(k: int) -> str:
 
 def _whole(lines: Sequence[str], single: bool, vector: frozenset[str]) -> str:
     body = "\n".join(lines)
-    head = HEAD.format(real="float" if single else "double", lanes=1)
-    return "\n".join([head, *definitions(body, single, vector), body])
+    return "\n".join([head(single, lanes=1), *definitions(body, single, vector), body])
 
 
 def written_arrays(

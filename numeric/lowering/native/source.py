@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from numeric.lowering.native.functions import calls_library, definitions
 from numeric.lowering.native.loops import LANES, NEAR, Loops
 from numeric.lowering.native.printer import weak_text
+from numeric.lowering.native.tiles import of_tiles, over_rows, with_matrix
 from numeric.lowering.passes.rows import ROWS
 
 if TYPE_CHECKING:
@@ -32,8 +33,18 @@ if TYPE_CHECKING:
     from numeric.lowering.passes.rows import Word
     from symdiff.graph.node import Dim, Dtype, Shape
 
-PITCH = LANES + LANES // 8
-"""The memory of a row of lanes: rows of a power of two share few places of the nearest cache."""
+LINE = 64
+"""The bytes of a line of the cache.  The memory of a block begins with one: where a vector lies in
+two lines, both are read."""
+
+
+def pitch(size: int) -> int:
+    """The memory of a row of lanes, in numbers of so many bytes: whole lines, and one more.
+
+    Rows of a power of two share few places of the nearest cache.
+    """
+    return LANES + LINE // size
+
 
 _LONG = 400  # values from which on a block is computed by several functions, see STATEMENTS
 _ON_STACK = 8192  # numbers on the way
@@ -172,6 +183,20 @@ class Source:
             "}",
         ]
 
+    def _tiles(self, place: int, line: Line) -> list[str]:
+        """Sums of products that share what they read."""
+        v, shape = line.value, self.of.inner[line.value]
+
+        def cells(names: dict[object, str]) -> list[str]:
+            return self._cells(place, line, names)
+
+        if line.is_matrix:
+            return with_matrix(
+                line, cells, lambda names: self._cell(v, line.out, names), self._length
+            )
+        total = lambda names: f"s{v}[{self._index(line.out, shape, names)}]"  # noqa: E731
+        return over_rows(line, cells, total, self._length, self.own)
+
     def _nested(self, dims: Shape, lines: Sequence[str], depth: int = 0) -> list[str]:
         """Loops over axes around lines."""
         found = []
@@ -224,9 +249,11 @@ class Source:
         ]
         text = "\n".join(
             [
-                HEAD.format(real="float" if self.single else "double", lanes=LANES),
+                head(self.single),
                 ARRAYS.format(head=object.__basicsize__),
                 *self.defined,
+                *[of_tiles(self.single)]
+                * any(line.shared for line in self.of.lines if line.is_alone),
                 *definitions("\n".join([*parts, *body]), self.single, self.vector),
                 *parts,
                 "void kernel(long part, long before, long rows, long behind, const void **in,",
@@ -286,8 +313,9 @@ class Source:
             f"    void *out[] = {{{', '.join(f'a{k}->data' for k in range(count, len(each)))}}};",
             f"    const long strides[] = {{{', '.join(strides) or '0'}}};",
             f"    const int near = plan->lanes <= {_ON_STACK};",
-            "    real here[near ? plan->lanes + 1 : 1];",
-            "    real *scratch = near ? here : malloc(plan->lanes*sizeof(real));",
+            f"    const long bytes = (plan->lanes*(long)sizeof(real)/{LINE} + 1)*{LINE};",
+            f"    char here[near ? bytes : 1] __attribute__((aligned({LINE})));",
+            f"    real *scratch = near ? (real *)here : aligned_alloc({LINE}, bytes);",
             "    if (!scratch) return 0;",
             "    kernel(0, 0, plan->rows, 0, in, out, strides, plan->dims, scratch);",
             "    if (!near) free(scratch);",
@@ -359,7 +387,7 @@ class Source:
             if x.value in self.direct:
                 pieces.append(self._where(x, self.own, "", f"q{k}", f"u{k}"))
         for v, line in self.of.folds.items():
-            if line.rows[-1]:
+            if line.rows[-1] and not line.is_matrix:
                 cell, carry = self._kept_at(v, *self._letters(self.of.inner[v]))
                 if line.is_long:
                     cell += f" = {carry}"
@@ -397,8 +425,11 @@ class Source:
             "    }",
             "}",
         ]
-        if loop.lines[0].is_product:
-            inner = [text for line in loop.lines for text in self._product(place, line)]
+        if loop.lines[0].is_alone:
+            (line,) = loop.lines
+            if line.shared is not None:
+                return self._tiles(place, line)
+            inner = self._product(place, line)
         return self._nested(loop.dims, inner)
 
     def _ahead(self, loop: Loop) -> list[str]:
@@ -605,12 +636,12 @@ JOINED = {
 
 KINDS: dict[Dtype, str] = {float: "real", bool: "unsigned char"}
 
-HEAD = """\
+_HEAD = """\
 #include <math.h>
 #include <stdlib.h>
 typedef {real} real;
 #define LANES {lanes}
-#define PITCH (LANES + LANES/8)
+#define PITCH (LANES + {line}/(long)sizeof(real))
 #define SIMD __attribute__((const, simd("notinbranch")))
 #define OUTLINED __attribute__((noinline))
 #define inf INFINITY
@@ -624,6 +655,13 @@ static inline real total(real *x) {{
 typedef real eight __attribute__((vector_size(8*sizeof(real)), aligned(sizeof(real)), may_alias));
 #define AT(x) (*(const eight *)&(x))
 #define TOTAL(z) (((z[0] + z[4]) + (z[2] + z[6])) + ((z[1] + z[5]) + (z[3] + z[7])))"""
+
+
+def head(single: bool, lanes: int = LANES) -> str:
+    """What every text begins with: numbers of one precision, and blocks of so many rows."""
+    return _HEAD.format(real="float" if single else "double", lanes=lanes, line=LINE)
+
+
 ARRAYS = """\
 #ifndef __has_builtin
 #define __has_builtin(x) 0
