@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.lowering import processors
 from numeric.lowering.kernels.exponentials import logsumexp, softmax
 from numeric.lowering.kernels.opaque import real
 from numeric.lowering.kernels.sequences import added, placed
@@ -95,6 +96,11 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
     left = iter(range(count))  # whoever asks first gets the next one
     held = [run]  # a thread that is done may keep its work for a moment, and not its arrays, too
     del run
+    here = processors.current()
+
+    def help_out() -> None:
+        processors.keep_off(here)
+        work()
 
     def work() -> None:
         try:
@@ -106,7 +112,7 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
             raise
 
     pool = _POOL.helpers(threads - 1)
-    waiting = [pool.submit(copy_context().run, work) for _ in range(threads - 1)]
+    waiting = [pool.submit(copy_context().run, help_out) for _ in range(threads - 1)]
     try:
         work()
     finally:
