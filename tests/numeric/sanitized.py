@@ -1,9 +1,9 @@
 """The tests of machine code with sanitizers of addresses and of undefined behaviour.
 
 ``python -m tests.numeric.sanitized [PYTEST ARGUMENTS]`` runs tests/numeric/test_native.py,
-test_native_shifted.py and test_native_scans.py, or what is named, in a process whose compiler adds
-the checks to every kernel, and whose memory is that of the sanitizer.  What a kernel does wrongly
-ends the process.  First it is seen to do so.
+test_native_shifted.py, test_native_tiles.py and test_native_scans.py, or what is named, in a
+process whose compiler adds the checks to every kernel, and whose memory is that of the sanitizer.
+What a kernel does wrongly ends the process.  First it is seen to do so.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main(given: list[str]) -> int:
                 print(f"a kernel that {name} is not seen:\n{done.stderr[-2000:]}")
                 return 1
         tests = given or [
-            f"tests/numeric/test_native{kind}.py" for kind in ("", "_shifted", "_scans")
+            f"tests/numeric/test_native{kind}.py" for kind in ("", "_shifted", "_tiles", "_scans")
         ]
         command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-s", *tests]
         return subprocess.run(command, env=known, cwd=ROOT, check=False).returncode

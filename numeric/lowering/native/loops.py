@@ -196,7 +196,7 @@ class Line(NamedTuple):
     def is_matrix(self) -> bool:
         """Whether it is, for each row, a product with a matrix that all rows have in common."""
         sums = self.fold == "+" and self.rows[-1] and not self.is_long
-        return sums and not all(self.rows) and self.shared is not None
+        return sums and self.shared is not None
 
     @property
     def is_alone(self) -> bool:
@@ -207,9 +207,10 @@ class Line(NamedTuple):
     def shared(self) -> Shared | None:
         """What tiles of it share: of two factors one with rows that lacks an axis of the value.
 
-        The last such axis, along which it lies in memory.
+        The last such axis, along which it lies in memory.  Of the factors and the value, two have
+        rows: a sum over rows is one of two that have them.
         """
-        if self.text != "{0}*{1}":
+        if self.text != "{0}*{1}" or sum(self.rows) != 2:
             return None
         found = [
             Shared(k, letter)
