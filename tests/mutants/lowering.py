@@ -702,6 +702,24 @@ _rows(
     "test_helpers_see_the_context_of_the_caller",
 )
 _rows(
+    "helpers-share-the-processor-of-their-caller",
+    "        processors.keep_off(here)\n",
+    "        processors.keep_off(processors.NOWHERE)\n",
+    "test_helpers_leave_the_callers_processor_to_it",
+)
+_rows(
+    "helpers-forget-the-processors-they-had",
+    "everywhere = _KEPT.everywhere or frozenset(os.sched_getaffinity(0))",
+    "everywhere = frozenset(os.sched_getaffinity(0))",
+    "test_a_thread_keeps_off_one_processor_at_a_time",
+)
+_rows(
+    "a-thread-is-left-without-a-processor",
+    "os.sched_setaffinity(0, everywhere - {processor} or everywhere)",
+    "os.sched_setaffinity(0, {processor})",
+    "test_a_thread_keeps_off_one_processor_at_a_time",
+)
+_rows(
     "errors-of-helpers-are-lost",
     "        if error is not None:\n            raise error\n",
     "        if error is not None:\n            return\n",

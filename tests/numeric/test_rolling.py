@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 import pickle
 import random
@@ -360,8 +361,13 @@ def test_elements_of_computed_arrays_come_after_these(always):
 # Growth -------------------------------------------------------------------------------------------
 
 
+_words = itertools.count()
+
+
 def chained(count):
-    x = [sd.symbol(f"x{k}") for k in range(count)]
+    """A sum of terms over symbols of its own: what is known of another one's saves no work."""
+    word = next(_words)
+    x = [sd.symbol(f"x{word}_{k}") for k in range(count)]
     terms = [100 * (b - a**2) ** 2 + (1 - a) ** 2 for a, b in pairwise(x)]
     return reduce(add, terms), x
 
