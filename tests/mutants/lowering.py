@@ -697,8 +697,8 @@ _rows(
 )
 _rows(
     "helpers-have-a-context-of-their-own",
-    "pool.submit(copy_context().run, work)",
-    "pool.submit(work)",
+    "pool.submit(copy_context().run, help_out)",
+    "pool.submit(help_out)",
     "test_helpers_see_the_context_of_the_caller",
 )
 _rows(
