@@ -259,6 +259,54 @@ _source(
 # Contractions -------------------------------------------------------------------------------------
 
 _contraction(
+    "sums-of-one-operand-take-letters-of-others",
+    "others = {*op.out, *[x for j, w in enumerate(words) if j != k for x in w]}",
+    "others = {*op.out}",
+    "test_contractions_of_sums_have_the_same_value",
+)
+_contraction(
+    "sums-of-one-operand-take-letters-of-the-result",
+    "others = {*op.out, *[x for j, w in enumerate(words) if j != k for x in w]}",
+    "others = {x for j, w in enumerate(words) if j != k for x in w}",
+    "test_contractions_of_sums_have_the_same_value",
+)
+_contraction(
+    "diagonals-are-summed-before",
+    "if read.weak or dtype is not float or len({*word}) < len(word):",
+    "if read.weak or dtype is not float:",
+    "test_letters_of_one_operand_alone_are_summed_before",
+)
+_contraction(
+    "numbers-are-summed-as-if-they-were-arrays",
+    "if read.weak or dtype is not float or len({*word}) < len(word):",
+    "if dtype is not float or len({*word}) < len(word):",
+    "test_numbers_masks_and_what_has_kills_are_left",
+)
+_contraction(
+    "sums-of-masks-are-summed-before",
+    "if read.weak or dtype is not float or len({*word}) < len(word):",
+    "if read.weak or len({*word}) < len(word):",
+    "test_numbers_masks_and_what_has_kills_are_left",
+)
+_contraction(
+    "kills-are-summed-before",
+    'if step.form != "kernel" or not isinstance(op, ops.Contract) or any(op.kills):\n            steps',
+    'if step.form != "kernel" or not isinstance(op, ops.Contract):\n            steps',
+    "test_numbers_masks_and_what_has_kills_are_left",
+)
+_contraction(
+    "sums-of-one-operand-have-the-first-lengths",
+    "kept = tuple([dim for dim, x in zip(shape, word, strict=True) if x in others])",
+    "kept = shape[: len(left)]",
+    "test_contractions_of_sums_have_the_same_value",
+)
+_contraction(
+    "contractions-of-sums-read-the-arrays",
+    "words[k], operands[k] = left, length\n",
+    "words[k] = left\n",
+    "test_letters_of_one_operand_alone_are_summed_before",
+)
+_contraction(
     "a-diagonal-is-a-view",
     "letters = tuple(dict.fromkeys(out))\n    if len(letters) == len(kept):",
     "letters = tuple(dict.fromkeys(out))\n    if len(letters) != len(kept):",

@@ -248,6 +248,160 @@ _native(
     "test_columns_and_other_axes_of_their_length_in_one_kernel",
 )
 
+# Tiles of products --------------------------------------------------------------------------------
+
+EXACT_TILES = "test_sums_of_integers_are_exact[plain-17-33-float64]"
+SINGLE = (
+    "test_sums_of_integers_are_exact[plain-17-33-float32]"  # where registers hold eight of these
+)
+COPIES = "test_what_is_copied_behind_the_last_row_does_not_count[nan-float64]"
+NARROW = "test_narrower_registers_give_the_same_sums"
+POINTS = "test_points_broadcast_as_they_do_in_numpy"
+
+_native(
+    "tiles-read-beyond-the-last-column",
+    "{first} + {k} < {end} ? {first} + {k} : {end} - 1;",
+    "{first} + {k} <= {end} ? {first} + {k} : {end} - 1;",
+    EXACT_TILES,
+)
+_native(
+    "tiles-put-the-element-before-in-the-last-place",
+    "{first} + {k} < {end} ? {first} + {k} : {end} - 1;",
+    "{first} + {k} < {end} - 1 ? {first} + {k} : {end} - 1;",
+    EXACT_TILES,
+)
+_native(
+    "copies-behind-the-last-row-count-in-tiles",
+    'added(f"some(&{{}}, {own} - r)")',
+    'added("OF({})")',
+    EXACT_TILES,
+    COPIES,
+)
+_native(
+    "tiles-forget-the-rows-behind-the-last-piece",
+    'f"    if (r < {own}) {{",\n        *[f"    {text}" for text in added(',
+    'f"    if (0) {{",\n        *[f"    {text}" for text in added(',
+    EXACT_TILES,
+)
+_native(
+    "pieces-of-a-few-rows-have-one-more",
+    "k < n && k < PIECE",
+    "k <= n && k < PIECE",
+    EXACT_TILES,
+)
+_native(
+    "sums-of-the-last-tile-are-not-kept",
+    'f"    else for (int k = 0; {first} + k < {end}; k++) {put}"',
+    'f"    else for (int k = 0; {first} + k + 1 < {end}; k++) {put}"',
+    EXACT_TILES,
+)
+_native(
+    "sums-over-rows-are-those-of-the-last-block",
+    '+= sum[k];"',
+    '= sum[k];"',
+    EXACT_TILES,
+)
+for _name, _from, _to in (
+    (
+        "pairs",
+        "1, 9, 3, 11, 5, 13, 7, 15))\n#define FOURS",
+        "1, 9, 3, 11, 5, 13, 6, 15))\n#define FOURS",
+    ),
+    (
+        "fours",
+        "2, 3, 10, 11, 6, 7, 14, 15))\n#define EIGHTS",
+        "2, 3, 10, 11, 7, 7, 14, 15))\n#define EIGHTS",
+    ),
+    (
+        "eights",
+        "4, 5, 6, 7, 12, 13, 14, 15))\n#define TOTALS",
+        "4, 5, 6, 6, 12, 13, 14, 15))\n#define TOTALS",
+    ),
+):
+    _native(f"totals-of-{_name}-miss-a-lane", _from, _to, EXACT_TILES, SINGLE)
+_native(
+    "totals-without-mixing-miss-half",
+    "for (int w = PIECE/2; w; w /= 2) for (int j = 0; j < w; j++) z[k][j]",
+    "for (int w = PIECE/2; w; w /= 2) for (int j = 1; j < w; j++) z[k][j]",
+    f"{NARROW}[-march=haswell-float64]",
+    f"{NARROW}[-march=x86-64-float32]",
+    "test_compilers_that_do_not_mix_vectors_give_the_same_sums",
+)
+_native(
+    "narrow-registers-hold-as-much-as-wide-ones",
+    "#elif defined(__AVX__) || {single}\n#define PIECE 4",
+    "#elif defined(__AVX__) || {single}\n#define PIECE 8",
+    f"{NARROW}[-march=x86-64-float32]",
+    f"{NARROW}[-march=haswell-float64]",
+)
+_native(
+    "tiles-share-the-operand-that-differs",
+    '    shared, letter = line.shared\n    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n'
+    "    where",
+    "    shared, letter = line.shared\n    shared = 1 - shared\n"
+    '    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n    where',
+    EXACT_TILES,
+)
+_native(
+    "tiles-over-rows-share-the-operand-that-differs",
+    '    shared, letter = line.shared\n    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n'
+    "    first",
+    "    shared, letter = line.shared\n    shared = 1 - shared\n"
+    '    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n    first',
+    EXACT_TILES,
+)
+_native(
+    "operands-without-rows-are-read-along-them",
+    'if self.text != "{0}*{1}" or sum(self.rows) != 2:',
+    'if self.text != "{0}*{1}":',
+    "test_an_operand_without_rows_is_not_read_along_them",
+)
+_native(
+    "products-are-in-tiles-whatever-registers-hold",
+    "side = SMALL if compiler().wide else THIN",
+    "side = SMALL",
+    "test_where_registers_are_narrow_these_products_are_left_to_blas",
+)
+_native(
+    "what-registers-hold-is-not-asked-again",
+    "(*parts, *_FLAGS, *VECTOR, _WIDE)",
+    "(*parts, *_FLAGS, *VECTOR)",
+    "test_what_registers_hold_is_kept_and_asked_again_when_asked_otherwise",
+)
+
+# Points -------------------------------------------------------------------------------------------
+
+_native(
+    "arguments-at-points-are-not-stretched",
+    "    if x.shape != points:\n        x = np.broadcast_to(x, points)\n",
+    "",
+    POINTS,
+)
+_native(
+    "arrays-of-points-are-read-as-they-lie",
+    "return x if len(points) == 1 else x.reshape(count)",
+    'return x if len(points) == 1 else x.reshape(count, order="A")',
+    POINTS,
+)
+_native(
+    "results-at-points-are-in-the-order-of-the-kernel",
+    '("own", self._own.index(v))',
+    '("own", 0)',
+    POINTS,
+)
+_native(
+    "arguments-as-results-are-counted-among-what-is-read",
+    'else ("given", program.params.index(v))',
+    'else ("given", program.params.index(v) - 1)',
+    POINTS,
+)
+_native(
+    "results-at-points-stay-in-a-row",
+    "        if len(points) != 1:\n            found = [x.reshape(points) for x in found]\n",
+    "",
+    POINTS,
+)
+
 # Scans --------------------------------------------------------------------------------------------
 
 _scan = Family("native scan")

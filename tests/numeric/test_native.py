@@ -297,6 +297,43 @@ def test_points_run_in_machine_code():
     assert F._programs.value.points._native._made
 
 
+GRID = np.linspace(-1, 1, 210)
+POINTS = {  # arguments, of which all broadcast
+    "a line": (GRID, GRID + 1),
+    "a line and a number": (GRID, 0.5),
+    "a number and a line": (0.5, GRID),
+    "a line and an array of no axes": (GRID, np.array(0.5)),
+    "a line and a number of NumPy's": (GRID, np.float64(0.5)),
+    "a line and an array of one element": (GRID, np.array([0.5])),
+    "every second": (GRID[::2], GRID[::-2]),
+    "an array": (GRID.reshape(7, 30), GRID.reshape(7, 30) + 1),
+    "columns first": (np.asfortranarray(GRID.reshape(7, 30)), GRID.reshape(30, 7).T + 1),
+    "a row and a column": (GRID[:, None], GRID[:30]),
+    "a column and a row": (GRID[:30], GRID[:, None]),
+    "rows": (GRID.reshape(7, 30), GRID[:30]),
+    "three axes": (GRID.reshape(7, 5, 6), GRID[:6] + 1),
+    "single precision": (GRID.astype(np.float32), GRID.astype(np.float32)),
+    "two precisions": (GRID.astype(np.float32), GRID),
+    "two numbers": (0.25, 0.5),
+    "no points": (GRID[:0], 0.5),
+}
+
+
+@pytest.mark.parametrize("given", POINTS)
+def test_points_broadcast_as_they_do_in_numpy(given):
+    """What is computed, arguments, numbers: in any order, often, and at each call again."""
+    x, y = sd.symbols("x y")
+    F, G = pair([x * y, x, sd.constant(2), x + y, y, x * y, sd.constant(0.5), x], (x, y))
+    args = POINTS[given]
+    for _ in range(2):
+        for a, b in zip(F(*args), G(*args), strict=True):
+            assert a.__class__ is b.__class__
+            assert np.result_type(a) == np.result_type(b)
+            np.testing.assert_array_equal(a, b)
+    if given not in ("two numbers", "no points", "two precisions"):
+        assert F._programs.value.points._native._made
+
+
 def test_integers_at_points_stay_what_they_are():
     x, y = sd.symbols("x y")
     k = sd.symbol("k", (), dtype=int)

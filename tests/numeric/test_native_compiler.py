@@ -375,6 +375,23 @@ def test_a_compiler_is_asked_again_where_other_functions_are_wanted(
     assert native.compiler().vector == before & {"sin", "sinf"}
 
 
+def test_what_registers_hold_is_kept_and_asked_again_when_asked_otherwise(
+    place, nothing_found, monkeypatch
+):
+    """A note of one that asked for something else says nothing of it."""
+    found = native.compiler()
+    if "-march=native" in found.flags and sys.platform == "linux":
+        assert found.wide == (" avx512f " in native._processor())
+    native.compiler.cache_clear()
+    with patch.object(native, "_run", None):
+        assert native.compiler() == found  # read, and nothing is compiled
+    for text, wide in (("#error", False), (TEXT, True)):
+        native.compiler.cache_clear()
+        monkeypatch.setattr(native, "_WIDE", text)
+        assert native.compiler().wide is wide
+    assert len(kept(place)) == 3
+
+
 def test_without_vector_functions_code_runs(place, nothing_found, monkeypatch):
     """Other C libraries, and other compilers, have none; what runs says so."""
     monkeypatch.setattr(native, "_vector", lambda *_: frozenset())

@@ -220,6 +220,17 @@ def test_programs_of_numpy_give_the_same(name):
     assert F(*given) == nm.interpret([formula], dict(zip(xs, given, strict=True)))[0]
 
 
+@pytest.mark.parametrize("name", FORMULAS)
+def test_exact_order_leaves_these_products_to_blas(name):
+    formula, xs = FORMULAS[name][0](20, 33)
+    rng = np.random.default_rng(0)
+    given = arguments(name, 130, 20, 33, lambda shape: rng.normal(size=shape))
+    F, G = lowered(name, 20, 33, exact_order=True), nm.lower(formula, xs, exact_order=True)
+    for a, b in zip(results(F, given), results(G, given), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert "TOTALS" not in F.source
+
+
 def test_an_operand_without_rows_is_not_read_along_them(monkeypatch):
     """A sum over rows of which one factor has none: else it is taken out of the sum before."""
     monkeypatch.setattr(printers, "summed_first", lambda schedule: schedule)

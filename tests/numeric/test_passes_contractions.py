@@ -15,10 +15,11 @@ import symdiff as sd
 from numeric.lowering.contraction import PAIRS, plan
 from numeric.lowering.kernels.gram import gram
 from numeric.lowering.passes import contractions
-from numeric.lowering.passes.contractions import merged
+from numeric.lowering.passes.contractions import merged, summed_first
 from numeric.lowering.schedule import schedule
 from numeric.lowering.steps import Schedule, Step
 from symdiff.graph import ops
+from symdiff.graph.axes import canonical
 from tests.support.budget import sample
 
 RNG = np.random.default_rng(12)
@@ -227,6 +228,119 @@ def test_the_hessian_of_a_concave_function_is_as_symmetric(sign):
     p = 1 / (1 + np.exp(-(at[0] @ at[1])))
     np.testing.assert_allclose(found, sign * at[0].T @ ((p * (1 - p))[:, None] * at[0]), atol=1e-11)
     assert np.array_equal(found, found.T)
+
+
+# Sums of single operands --------------------------------------------------------------------------
+
+NAMED = {"i": 2, "j": 3, "k": 4, "l": 2, "m": 3}
+
+
+def arrays(*words):
+    """An input for each word, whose letters are its axes."""
+    return [sd.symbol(f"x{k}", [NAMED[x] for x in word]) for k, word in enumerate(words)]
+
+
+def contracted(words, out):
+    """A program of one contraction of inputs, as it stands: expressions have other letters."""
+    letters = [tuple(map(ord, word)) for word in words]
+    xs = arrays(*words)
+    inputs = schedule(xs, xs).steps
+    op = ops.contract_op(*canonical(letters, tuple(map(ord, out))), (), (False,) * len(words))
+    shape = tuple(NAMED[x] for x in out)
+    step = Step("kernel", tuple(range(len(xs))), (len(xs),), (op,), (shape,), (float,))
+    return Schedule(tuple(range(len(xs))), (*inputs, step), (len(xs),), (), len(xs) + 1)
+
+
+def by_einsum(program, values):
+    """What a program of contractions gives, each by NumPy."""
+    known = dict(zip(program.params, values, strict=True))
+    for step in program.steps[len(values) :]:
+        assert step.form == "kernel"
+        pairs = zip(step.operands, step.op.letters, strict=True)
+        terms = [part for v, word in pairs for part in (known[v], list(word))]
+        (v,), (shape,) = step.results, step.shapes
+        known[v] = np.einsum(*terms, list(step.op.out))
+        assert known[v].shape == shape
+    return known[program.results[0]]
+
+
+@pytest.mark.parametrize(
+    ("words", "out", "count"),
+    [
+        (["ij", "jk"], "ik", 1),  # nothing is alone
+        (["ij", "kj"], "j", 3),  # each has one
+        (["ijkl", "lm"], "m", 2),  # several of one operand are one sum
+        (["ijk", "jlm", "j"], "j", 3),
+        (["ij"], "j", 1),  # of one operand: a sum by itself
+        (["ij", "k"], "k", 1),  # what would be a number is none
+        (["iij", "j"], "j", 1),  # a diagonal is taken by what has it
+        (["ij", "ik"], "jk", 1),
+    ],
+)
+def test_letters_of_one_operand_alone_are_summed_before(words, out, count):
+    before = contracted(words, out)
+    after = summed_first(before)
+    assert len(after.steps) == len(words) + count
+    rng = np.random.default_rng(0)
+    values = [rng.integers(-9, 10, [NAMED[x] for x in word]) for word in words]
+    expected = np.einsum(f"{','.join(words)}->{out}", *values)
+    np.testing.assert_array_equal(by_einsum(after, values), expected)
+    if count == 1:
+        assert after == before
+
+
+def test_sums_are_kept_where_all_of_them_are_of_one_operand_or_none():
+    """What contracts has no letter of its own then, and reads the sums in the place of arrays."""
+    *_, first, second, product = summed_first(contracted(["ij", "kj"], "j")).steps
+    assert [first.operands, second.operands] == [(0,), (1,)]
+    assert product.operands == (*first.results, *second.results)
+    assert product.results == (2,)
+    assert [first.shapes, second.shapes, product.shapes] == [((3,),)] * 3
+
+
+def test_numbers_masks_and_what_has_kills_are_left():
+    """A number stands for an array of its shape, a mask has another sum, a kill its own rule."""
+    plain = contracted(["ij", "j"], "j")
+    first, second, step = plain.steps
+    number = first._replace(form="number", detail=2, weak=True)
+    mask = first._replace(dtypes=(bool,))
+    op = ops.contract_op(step.op.letters, step.op.out, (), (True, False))
+    killed = step._replace(ops=(op,))
+    for steps in ((number, second, step), (mask, second, step), (first, second, killed)):
+        program = plain._replace(steps=steps)
+        assert summed_first(program) == program
+    assert summed_first(plain) != plain
+
+
+@sample(100)
+@given(st.lists(st.text("ijklm", max_size=3), min_size=1, max_size=4), st.data())
+def test_contractions_of_sums_have_the_same_value(words, data):
+    there = sorted(set("".join(words)))
+    out = "".join(data.draw(st.permutations(there))[: data.draw(st.integers(0, 3))])
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    values = [rng.integers(-9, 10, [NAMED[x] for x in word]) for word in words]
+    before = contracted(words, out)
+    after = summed_first(before)
+    expected = np.einsum(f"{','.join(words)}->{out}", *values)
+    np.testing.assert_array_equal(by_einsum(after, values), expected)
+    letters = after.steps[-1].op.letters
+    for k, word in enumerate(letters if len(words) > 1 else ()):
+        others = {*after.steps[-1].op.out, *[x for j, w in enumerate(letters) if j != k for x in w]}
+        alone = [x for x in word if x not in others]
+        assert not alone or len(alone) == len(word) or len(set(word)) < len(word)
+
+
+def test_exact_order_keeps_the_order_of_contractions_in_blocks():
+    A, B = sd.symbol("Aw", ("n", 200)), sd.symbol("Bw", ("n", 300))
+    f = sd.einsum("ni,nj->n", sd.abs(A) * 2 + A, B)
+    at = RNG.normal(size=(1500, 200)), RNG.normal(size=(1500, 300))
+    plain = nm.interpret([f], {A: at[0], B: at[1]})[0]
+    exact = nm.lower(f, [A, B], exact_order=True)
+    np.testing.assert_array_equal(exact(*at), plain)
+    F = nm.lower(f, [A, B])
+    sizes = (3 * abs(at[0])).sum(axis=1) * abs(at[1]).sum(axis=1)
+    assert np.all(abs(F(*at) - plain) <= 2 * (200 + 300 + 4) * EPS * sizes)
+    assert "rows_1(" in F.source
 
 
 # Weighted Gram matrices ---------------------------------------------------------------------------
