@@ -255,20 +255,15 @@ SINGLE = (
     "test_sums_of_integers_are_exact[plain-17-33-float32]"  # where registers hold eight of these
 )
 COPIES = "test_what_is_copied_behind_the_last_row_does_not_count[nan-float64]"
+NAMES = '    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n'
 NARROW = "test_narrower_registers_give_the_same_sums"
 POINTS = "test_points_broadcast_as_they_do_in_numpy"
 
 _native(
-    "tiles-read-beyond-the-last-column",
+    "tiles-go-on-behind-the-last-column",
     "{first} + {k} < {end} ? {first} + {k} : {end} - 1;",
     "{first} + {k} <= {end} ? {first} + {k} : {end} - 1;",
-    EXACT_TILES,
-)
-_native(
-    "tiles-put-the-element-before-in-the-last-place",
-    "{first} + {k} < {end} ? {first} + {k} : {end} - 1;",
-    "{first} + {k} < {end} - 1 ? {first} + {k} : {end} - 1;",
-    EXACT_TILES,
+    "test_tiles_end_where_their_value_ends",
 )
 _native(
     "copies-behind-the-last-row-count-in-tiles",
@@ -336,18 +331,14 @@ _native(
 )
 _native(
     "tiles-share-the-operand-that-differs",
-    '    shared, letter = line.shared\n    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n'
-    "    where",
-    "    shared, letter = line.shared\n    shared = 1 - shared\n"
-    '    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n    where',
+    f"    shared, letter = line.shared\n{NAMES}    where",
+    f"    shared, letter = line.shared\n    shared = 1 - shared\n{NAMES}    where",
     EXACT_TILES,
 )
 _native(
     "tiles-over-rows-share-the-operand-that-differs",
-    '    shared, letter = line.shared\n    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n'
-    "    first",
-    "    shared, letter = line.shared\n    shared = 1 - shared\n"
-    '    names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}\n    first',
+    f"    shared, letter = line.shared\n{NAMES}    first",
+    f"    shared, letter = line.shared\n    shared = 1 - shared\n{NAMES}    first",
     EXACT_TILES,
 )
 _native(
@@ -365,7 +356,7 @@ _native(
 _native(
     "what-registers-hold-is-not-asked-again",
     "(*parts, *_FLAGS, *VECTOR, _WIDE)",
-    "(*parts, *_FLAGS, *VECTOR)",
+    "(*parts, *_FLAGS, *VECTOR, 'wide')",
     "test_what_registers_hold_is_kept_and_asked_again_when_asked_otherwise",
 )
 
