@@ -14,6 +14,7 @@ from numeric.lowering.native.loops import LANES
 from numeric.lowering.native.tiles import of_tiles
 from numeric.lowering.passes import rows
 from numeric.lowering.printers import rows as printers
+from tests.numeric.test_native import near
 
 BOTH = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 ROWS = (1, 7, 63, 64, 65, 100, 130, 200, 1000)
@@ -115,6 +116,22 @@ def test_sums_of_integers_are_exact(name, j, i, dtype):
             assert a.dtype == dtype
             np.testing.assert_array_equal(a, b)
     assert in_tiles(F) == (j > 1, True)  # sums of one column share nothing
+
+
+@BOTH
+def test_tiles_along_an_axis_of_any_length_are_exact(dtype, monkeypatch):
+    """The rows of the kernel are those of the matrix; the others are the last tile's, or none."""
+    monkeypatch.setattr(rows, "_LEAST", 1)
+    X, L = sd.symbol("Xt", ("n", 20)), sd.symbol("Lt", (33, 20))
+    F = nm.lower(sd.sum((X @ L.T) ** 2), (X, L), backend="native")
+    for n in (0, *ROWS):
+        x, m, _ = arguments("plain", n, 20, 33, integers(n))
+        value, back, by_matrix, _ = of_plain(x, m, np.ones((n, 33), int))
+        found = results(F, [x.astype(dtype), m.astype(dtype)])
+        for a, b in zip(found, (value, back, by_matrix), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert in_tiles(F) == (True, True)
+    assert "const long t7 = i0 + 7 < n0 ? i0 + 7 : n0 - 1;" in F.source
 
 
 @BOTH
@@ -255,6 +272,40 @@ def test_exact_order_leaves_these_products_to_blas(name):
     for a, b in zip(results(F, given), results(G, given), strict=True):
         np.testing.assert_array_equal(a, b)
     assert "TOTALS" not in F.source
+
+
+def mixture():
+    """Minus the logarithm of a mixture of three Gaussians in 20 dimensions, at each row."""
+    X, L, M = sd.symbol("Xt", ("n", 20)), sd.symbol("Lt", (3, 20, 20)), sd.symbol("Mt", (3, 20))
+    y = sd.einsum("knj,kij->kni", X - M[:, None], L)
+    return -sd.sum(sd.logsumexp(-sd.sum(y**2, axis=2) / 2, axis=0)), (X, L, M)
+
+
+def perceptron():
+    """The loss of one with two layers, of 33 and 17 units."""
+    X, A, B = sd.symbol("Xt", ("n", 20)), sd.symbol("At", (20, 33)), sd.symbol("Bt", (33, 17))
+    y = sd.tanh(sd.tanh(X @ A) @ B)
+    return sd.sum(sd.logsumexp(y, axis=1) - y[:, 0]), (X, A, B)
+
+
+def attention():
+    """Each row looks at 24 others, which all have in common."""
+    X, K, V = sd.symbol("Xt", ("n", 20)), sd.symbol("Kt", (24, 20)), sd.symbol("Vt", (24, 18))
+    return sd.sum((sd.softmax(X @ K.T, axis=1) @ V) ** 2), (X, K, V)
+
+
+@BOTH
+@pytest.mark.parametrize("build", [mixture, perceptron, attention])
+def test_products_and_all_around_them_are_those_of_numpy(build, dtype):
+    formula, xs = build()
+    F, G = nm.lower(formula, xs, backend="native"), nm.lower(formula, xs, backend="numpy")
+    rng = np.random.default_rng(0)
+    for n in (1, 71, 200):
+        shapes = [[k if isinstance(k, int) else n for k in x.shape] for x in xs]
+        given = [rng.normal(size=shape).astype(dtype) / 4 for shape in shapes]
+        for a, b in zip(results(F, given), results(G, given), strict=True):
+            near(a, b, dtype)
+    assert in_tiles(F) == (True, True)
 
 
 def test_an_operand_without_rows_is_not_read_along_them(monkeypatch):
