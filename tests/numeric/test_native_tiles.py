@@ -111,10 +111,11 @@ def test_sums_of_integers_are_exact(name, j, i, dtype):
         given = arguments(name, n, j, i, integers(n))
         expected = FORMULAS[name][1](*given)
         assert expected[0] < 2**24
-        found = results(F, [x.astype(dtype) for x in given])
-        for a, b in zip(found, expected, strict=True):
-            assert a.dtype == dtype
-            np.testing.assert_array_equal(a, b)
+        for _ in range(2):  # the second one is given to C as it is, with memory of C's
+            found = results(F, [x.astype(dtype) for x in given])
+            for a, b in zip(found, expected, strict=True):
+                assert a.dtype == dtype
+                np.testing.assert_array_equal(a, b)
     assert in_tiles(F) == (j > 1, True)  # sums of one column share nothing
 
 
