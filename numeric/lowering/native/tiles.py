@@ -75,14 +75,16 @@ def _loops(
     ]
 
 
-def _places(line: Line, names: Names, end: str) -> tuple[list[str], list[Names]]:
+def _places(
+    line: Line, names: Names, length: Callable[[Dim], str]
+) -> tuple[list[str], list[Names]]:
     """The elements of a tile: lines that say where they are, and names for each."""
     assert line.shared is not None
-    first = names[line.shared.letter]
-    lines = [
-        f"const long t{k} = {first} + {k} < {end} ? {first} + {k} : {end} - 1;" for k in range(TALL)
-    ]
-    return lines, [{**names, line.shared.letter: f"t{k}"} for k in range(TALL)]
+    first, dim = names[line.shared.letter], line.dims[line.letters.index(line.shared.letter)]
+    tall = range(min(TALL, dim) if isinstance(dim, int) else TALL)
+    end = length(dim)
+    lines = [f"const long t{k} = {first} + {k} < {end} ? {first} + {k} : {end} - 1;" for k in tall]
+    return lines, [{**names, line.shared.letter: f"t{k}"} for k in tall]
 
 
 def with_matrix(
@@ -94,16 +96,16 @@ def with_matrix(
     the letters.
     """
     assert line.shared is not None
-    shared, letter = line.shared
+    shared = line.shared.operand
     names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}
-    where, places = _places(line, names, length(line.dims[line.letters.index(letter)]))
+    where, places = _places(line, names, length)
     lanes = ["for (int h = 0; h < ACROSS; h++) {", "    const int r = at + PIECE*h;"]
     factors = [cells(x)[1 - shared] for x in places]
     return [
         *_loops(line, line.out, names, length),
         "for (int at = 0; at < LANES; at += PIECE*ACROSS) {",
         *[f"    {text}" for text in where],
-        f"    piece z[{TALL}][ACROSS] = {{0}};",
+        f"    piece z[{len(places)}][ACROSS] = {{0}};",
         *[
             f"    {text}"
             for text in (
@@ -138,7 +140,7 @@ def over_rows(
     shared, letter = line.shared
     names: Names = {x: f"i{k}" for k, x in enumerate(line.letters)}
     first, end = names[letter], length(line.dims[line.letters.index(letter)])
-    where, places = _places(line, names, end)
+    where, places = _places(line, names, length)
     factors = [cells(x)[1 - shared] for x in places]
 
     def added(read: str) -> list[str]:
