@@ -331,8 +331,8 @@ _native(
 )
 _native(
     "tiles-share-the-operand-that-differs",
-    f"    shared, letter = line.shared\n{NAMES}    where",
-    f"    shared, letter = line.shared\n    shared = 1 - shared\n{NAMES}    where",
+    f"    shared = line.shared.operand\n{NAMES}    where",
+    f"    shared = 1 - line.shared.operand\n{NAMES}    where",
     EXACT_TILES,
 )
 _native(

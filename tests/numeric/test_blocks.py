@@ -225,6 +225,13 @@ def test_axes_are_told_apart_by_where_they_go():
     assert (ROWS, "n") in step.detail.shapes
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_like_axes_the_longest_one_is_parted(turned):
+    M = sd.symbol("M", ("n", 100))
+    (kernel,) = kernels(sd.sum(sd.tanh(M.T if turned else M) ** 2))
+    assert kernel.detail.length == M.shape[0]
+
+
 def test_what_only_a_kernel_reads_is_never_as_long_as_the_axis():
     f = sd.sum(sd.sin(x) * sd.cos(x) + sd.exp(-x * x))
     (step,) = kernels(f, sd.grad(f, x))

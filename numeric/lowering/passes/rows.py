@@ -342,15 +342,17 @@ class _Axes:
         return self._class.get((v, k))
 
     def heaviest(self) -> list[int]:
-        """The few classes along which most is computed."""
+        """The few classes along which most is computed, of like ones the longest first."""
         work: dict[int, float] = {}
+        length: dict[int, int] = {}
         for v in self._words:
             weight = self.work(v) * (self.steps[v].form in ELEMENTWISE | HEAVY)
             for k, dim in enumerate(self.shape(v)):
                 if weight and (not isinstance(dim, int) or dim >= _LEAST):
                     rows = self._class[v, k]
                     work[rows] = work.get(rows, 0) + weight
-        return sorted(work, key=lambda c: (-work[c], c))[:_TRIED]
+                    length[rows] = dim if isinstance(dim, int) else _NOMINAL
+        return sorted(work, key=lambda c: (-work[c], -length[c], c))[:_TRIED]
 
     def size(self, v: int) -> int:
         """How many elements a value has, more or less."""
