@@ -185,17 +185,19 @@ class Source:
 
     def _tiles(self, place: int, line: Line) -> list[str]:
         """Sums of products that share what they read."""
-        v, shape = line.value, self.of.inner[line.value]
+        v = line.value
 
         def cells(names: dict[object, str]) -> list[str]:
             return self._cells(place, line, names)
 
+        def cell(names: dict[object, str]) -> str:
+            if line.is_matrix:
+                return self._cell(v, line.out, names)
+            return f"s{v}[{self._index(line.out, self.of.inner[v], names)}]"
+
         if line.is_matrix:
-            return with_matrix(
-                line, cells, lambda names: self._cell(v, line.out, names), self._length
-            )
-        total = lambda names: f"s{v}[{self._index(line.out, shape, names)}]"  # noqa: E731
-        return over_rows(line, cells, total, self._length, self.own)
+            return with_matrix(line, cells, cell, self._length)
+        return over_rows(line, cells, cell, self._length, self.own)
 
     def _nested(self, dims: Shape, lines: Sequence[str], depth: int = 0) -> list[str]:
         """Loops over axes around lines."""
