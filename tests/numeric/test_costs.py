@@ -69,8 +69,9 @@ def test_value_and_gradient_of_a_million_need_their_results_and_fixed_scratch(na
     peak, (_, gradients) = peak_of(lambda: F.value_and_grad(*args))
     results = sum(g.nbytes for g in gradients)
     scratch = 2 * 12 * 8 * blocks.BLOCK
+    objects = 2**16  # tasks and results of blocks, a quarter of an array of a block
     assert results == len(inputs) * 8 * MILLION
-    assert peak <= results + scratch
+    assert peak <= results + scratch + objects
 
 
 def test_scratch_does_not_grow_with_the_arguments():
