@@ -336,6 +336,12 @@ _native(
     EXACT_TILES,
 )
 _native(
+    "places-of-tiles-are-no-one-number",
+    "letter: f'({first} + k)'",
+    "letter: f'{first} + k'",
+    "test_sums_along_an_axis_that_is_not_the_last_one_stay_in_their_places",
+)
+_native(
     "tiles-over-rows-share-the-operand-that-differs",
     f"    shared, letter = line.shared\n{NAMES}    first",
     f"    shared, letter = line.shared\n    shared = 1 - shared\n{NAMES}    first",

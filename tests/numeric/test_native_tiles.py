@@ -394,3 +394,14 @@ def agree(dtype):
             for a, b in zip(found, FORMULAS[name][1](*given), strict=True):
                 np.testing.assert_array_equal(a, b)
         assert in_tiles(F) == (True, True)
+
+
+def test_sums_along_an_axis_that_is_not_the_last_one_stay_in_their_places(monkeypatch):
+    """Rows times rows, where the axis of the tile has others behind it in the value."""
+    monkeypatch.setattr(rows, "_LEAST", 1)
+    v = sd.symbol("vtile", 9)
+    H = sd.hessian(sd.sum(sd.sin(np.outer(v, v[1:]))), v)
+    F = nm.lower(H, [v], backend="native")
+    at = np.linspace(-1, 1, 9)
+    np.testing.assert_allclose(F(at), nm.interpret(H, {v: at}), rtol=1e-12, atol=1e-12)
+    assert in_tiles(F)[1]

@@ -207,6 +207,7 @@ def test_merged_programs_have_the_value_within_the_bound_of_sums(monkeypatch):
     assert changed >= 30
 
 
+@pytest.mark.numpy_only("its bits")
 def test_merged_gradients_are_those_in_exact_order():
     shapes = {"L": (30, 40, 40), "x": (200, 40), "m": (30, 40)}
     L, x, m = (sd.symbol(name, shape) for name, shape in shapes.items())
@@ -330,6 +331,7 @@ def test_contractions_of_sums_have_the_same_value(words, data):
         assert not alone or len(alone) == len(word) or len(set(word)) < len(word)
 
 
+@pytest.mark.numpy_only("its source")
 def test_exact_order_keeps_the_order_of_contractions_in_blocks():
     A, B = sd.symbol("Aw", ("n", 200)), sd.symbol("Bw", ("n", 300))
     f = sd.einsum("ni,nj->n", sd.abs(A) * 2 + A, B)

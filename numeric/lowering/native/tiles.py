@@ -149,7 +149,7 @@ def over_rows(
             *[f"    z[{k}] += x*{read.format(factor)};" for k, factor in enumerate(factors)],
         ]
 
-    put = f"{cell({**names, letter: f'{first} + k'})} += sum[k];"
+    put = f"{cell({**names, letter: f'({first} + k)'})} += sum[k];"
     return [
         *_loops(line, line.letters, names, length),
         "{",
