@@ -382,14 +382,14 @@ _native(
 )
 _native(
     "results-at-points-are-in-the-order-of-the-kernel",
-    '("own", self._own.index(v))',
-    '("own", 0)',
+    "self._places = [every.index(v) for v in program.results]",
+    "self._places = sorted(every.index(v) for v in program.results)",
     POINTS,
 )
 _native(
-    "arguments-as-results-are-counted-among-what-is-read",
-    'else ("given", program.params.index(v))',
-    'else ("given", program.params.index(v) - 1)',
+    "arguments-as-results-are-taken-from-the-other-end",
+    "every = [*own, *program.params, *left]",
+    "every = [*own, *program.params[::-1], *left]",
     POINTS,
 )
 _native(

@@ -357,24 +357,19 @@ class NativePoints:
     """A program of scalars at many points."""
 
     def __init__(self, emitter: Emitter, program: Schedule, computed: Sequence[int]) -> None:
-        self._program = program
-        self._known = program.definitions()
-        self._own = tuple([v for v in dict.fromkeys(program.results) if v in computed])
-        body = program._replace(results=self._own)
+        known = program.definitions()
+        own = tuple([v for v in dict.fromkeys(program.results) if v in computed])
+        body = program._replace(results=own)
         body = body.having(body.steps)
         read = body.reads()
         self._read = [k for k, v in enumerate(program.params) if read[v]]
         params = tuple([program.params[k] for k in self._read])
         self._native = NativeKernel(emitter, body._replace(params=params), [0] * len(params))
-        # Where each result comes from: the kernel, the arguments, or a number.
-        self._results: list[tuple[str, Any]] = [
-            ("own", self._own.index(v))
-            if v in self._own
-            else ("given", program.params.index(v))
-            if v in program.params
-            else ("number", weak(self._known[v].detail))
-            for v in program.results
-        ]
+        # A result is the kernel's, or an argument, or a number: its place among all of these.
+        left = [v for v in program.results if v not in own and v not in program.params]
+        self._numbers = [weak(known[v].detail) for v in left]
+        every = [*own, *program.params, *left]
+        self._places = [every.index(v) for v in program.results]
 
     def __call__(self, points: tuple[int, ...], otherwise: Callable[..., Any], *given: Any) -> Any:
         """The results of the arguments, which broadcast to ``points``, and the lengths of axes.
@@ -391,10 +386,8 @@ class NativePoints:
                 return otherwise(*given)
         if len(points) != 1:
             found = [x.reshape(points) for x in found]
-        return [
-            found[place] if kind == "own" else values[place] if kind == "given" else place
-            for kind, place in self._results
-        ]
+        every = [*found, *values, *self._numbers]
+        return [every[k] for k in self._places]
 
 
 def _in_a_row(x: Any, points: tuple[int, ...], count: int) -> Any:
