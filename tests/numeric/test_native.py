@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 from itertools import pairwise
 
 import mpmath as mp
@@ -150,12 +151,21 @@ def test_operands_lie_in_any_order(name, columns):
         "unaligned": _unaligned,
     }
     for change in changes.values():
-        found, _, _ = both(name, [change(x) for x in given])
-        for a, b in zip(found, wanted, strict=True):
-            if name in ("sums inside", "softmax"):  # BLAS adds products in an order of its own
+        results, _, F = both(name, [change(x) for x in given])
+        for a, b in zip(results, wanted, strict=True):
+            if leaves_products(F):
                 near(a, b)
             else:
                 np.testing.assert_array_equal(a, b)
+
+
+def leaves_products(F):
+    """Whether the program written last calls NumPy for a product of arrays.
+
+    BLAS and einsum add in an order that depends on the processor and on where operands lie.
+    """
+    program = F.source.rpartition("\ndef ")[2]
+    return re.search(r" @ |\.dot\(|\b(einsum|contract\w*)\(", program) is not None
 
 
 def _frozen(x):
