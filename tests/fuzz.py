@@ -1,10 +1,15 @@
 """Run every test that draws examples, with fresh ones, for a given time: ``make fuzz``.
 
 The tests are those whose source has ``@given``, or uses ``scaled`` for a number of examples.  They
-share the time evenly: each gets turns, short ones first, until its share is over; what it leaves
-goes to the others.  A turn is a process of its own.  A test that fails gets no further turns; what
-it printed is kept in ``out/fuzz``, and the example itself in Hypothesis's database, so that the
+share the time evenly: each gets turns, short ones first, until its share is over; the others share
+the rest.  A turn is a process of its own.  A test that fails gets no further turns; its output is
+printed and kept in ``out/fuzz``, and the example itself in Hypothesis's database, so that the
 next run starts with it.
+
+No turn outlives the run.  One that takes too long is ended, and the examples that Hypothesis has
+saved meanwhile are run again, without shrinking: a failure that was still being shrunk is a
+failure.  Else the test is "unfinished", and the stack of the turn is kept.  Tests that no time is
+left for are "not reached".  The exit status is 1 after a failure, 2 if the run is incomplete.
 
     python -m tests.fuzz --minutes 30 --jobs 2 [tests/test_laws.py ...]
 """
@@ -13,8 +18,10 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -30,21 +37,32 @@ if TYPE_CHECKING:
 
 # The line in which a turn says how many examples it drew, and rejected.
 _COUNTED = "examples drawn and rejected:"
-# A turn may take so many times what the one before lets expect, and some time to start.
-_PATIENCE, _START = 5, 120
+# A turn may take so many times what the turn before it lets expect; the first one, some seconds.
+_PATIENCE, _FIRST = 5, 60
 _GROWTH = 4
+# A run may exceed its minutes by this part of them, for the turns under way.
+_EXCESS = 0.05
+# Seconds for another run of the examples that an ended turn has saved.
+_REPLAY = 60
+# Lines of a failure's output that are printed; all are kept.
+_SHOWN = 40
+# Set in the environment of a replay.
+_REPLAYS = "FUZZ_REPLAYS"
+# How a test ends that did not pass.
+_ENDS = ("failed", "unfinished", "not reached")
 # Passed, and nothing collected or all skipped: pytest's exit codes of a turn without a failure.
 _FINE = (0, 5)
 
 
 class Turns(NamedTuple):
-    """What came of one test: turns run, examples drawn and rejected, how it ended."""
+    """The result of one test: turns run, examples drawn and rejected, how it ended."""
 
     test: str
     turns: int
     drawn: int
     rejected: int
-    end: str  # "passed", "failed" or "cut"
+    end: str  # "passed", "failed", "unfinished" or "not reached"
+    output: str = ""  # of a failure
 
 
 class _Drawing:
@@ -79,6 +97,7 @@ def fuzz(
 ) -> list[Turns]:
     """Run the tests for so many minutes together, ``jobs`` at once."""
     end = time.monotonic() + 60 * minutes
+    last = end + 60 * minutes * _EXCESS
     lock = threading.Lock()
     waiting = list(tests)
     results: list[Turns] = []
@@ -88,15 +107,18 @@ def fuzz(
             with lock:
                 if not waiting:
                     return
-                share = max(end - time.monotonic(), 0) * jobs / (len(waiting) + jobs - 1)
+                left = end - time.monotonic()
+                share = left * jobs / (len(waiting) + jobs - 1)
                 test = waiting.pop(0)
-            result = run(test, share, kept)
+            result = run(test, share, kept, last) if left > 0 else _not_reached(test)
             with lock:
                 results.append(result)
                 left = max(end - time.monotonic(), 0)
                 tell(
                     f"[{len(results)}/{len(tests)}, {left / 60:.0f} min left] {result.test}: "
                     f"{result.end}, {result.drawn:,} examples in {result.turns} turns",
+                    *result.output.splitlines()[-_SHOWN:],
+                    sep="\n    ",
                     flush=True,
                 )
 
@@ -106,55 +128,85 @@ def fuzz(
     return results
 
 
-def run(test: str, share: float, kept: Path) -> Turns:
-    """The turns of one test, for ``share`` seconds; at least one."""
+def _not_reached(test: str) -> Turns:
+    return Turns(test, 0, 0, 0, "not reached")
+
+
+def run(test: str, share: float, kept: Path, last: float = math.inf) -> Turns:
+    """The turns of one test, for ``share`` seconds; at least one, none beyond the time ``last``."""
     start = time.monotonic()
-    scale, expected = 1.0, float(_START)
+    scale, limit = 1.0, max(share, _FIRST)
     turns = drawn = rejected = 0
+
+    def ended(end: str, output: str = "") -> Turns:
+        if output:
+            kept.mkdir(parents=True, exist_ok=True)
+            (kept / (re.sub(r"\W+", "_", test) + ".txt")).write_text(output)
+        return Turns(test, turns, drawn, rejected, end, output if end == "failed" else "")
+
     while True:
         began = time.monotonic()
-        code, output = turn(test, scale, _PATIENCE * expected + _START)
+        code, output = turn(test, scale, min(limit, last - began))
         took = time.monotonic() - began
         if code is None:
-            return Turns(test, turns, drawn, rejected, "cut")
+            code, again = turn(test, 1, _REPLAY, replay=True)
+            return ended("failed", again) if code == 1 else ended("unfinished", output)
         turns += 1
         counted = re.search(rf"{_COUNTED} (\d+) (\d+)", output)
         new = (int(counted[1]), int(counted[2])) if counted else (0, 0)
         drawn, rejected = drawn + new[0], rejected + new[1]
         if code not in _FINE:
-            kept.mkdir(parents=True, exist_ok=True)
-            name = re.sub(r"\W+", "_", test)
-            (kept / f"{name}.txt").write_text(output)
-            return Turns(test, turns, drawn, rejected, "failed")
+            return ended("failed", output)
         left = share - (time.monotonic() - start)
         if left < took / _GROWTH or not new[0]:
-            return Turns(test, turns, drawn, rejected, "passed")
+            return ended("passed")
         growth = min(left / took, _GROWTH)
-        scale, expected = scale * growth, took * max(growth, 1)
+        scale, limit = scale * growth, max(_PATIENCE * took * max(growth, 1), _FIRST)
 
 
-def turn(test: str, scale: float, seconds: float) -> tuple[int | None, str]:
-    """One run of a test: pytest's exit code, None if it took too long, and what it printed."""
+def turn(test: str, scale: float, seconds: float, replay: bool = False) -> tuple[int | None, str]:
+    """One run of a test: pytest's exit code, None if it took too long, and its output.
+
+    Args:
+        test: its name.
+        scale: how many times the everyday number of examples are drawn.
+        seconds: after these the processes of the turn are ended.
+        replay: run the examples in Hypothesis's database alone, and shrink none.
+    """
     plugins = ["-p", "no:cacheprovider", "-p", "tests.fuzz"]
+    where = ["-o", f"faulthandler_timeout={seconds / 2}"]  # print the stack of a test that hangs
     environment = {"HYPOTHESIS_PROFILE": "fuzz", "FUZZ_SCALE": repr(scale), "OMP_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-rN", *plugins, test],
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return None, ""
-    return done.returncode, done.stdout + done.stderr
+    with subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "-rN", *plugins, *where, test],
+        env=os.environ | environment | {_REPLAYS: "1" if replay else ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # so that the processes which a test starts end with it
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return None, output
+    return process.returncode, output
 
 
 # In the process of a turn, whose plugin of pytest this module is.
 
 
 _drawn: list[str] = []
+
+
+def pytest_configure() -> None:
+    """In a replay, take the examples in the database alone."""
+    if os.environ.get(_REPLAYS):
+        from hypothesis import Phase, settings
+
+        phases = (Phase.explicit, Phase.reuse)
+        settings.register_profile("replay", settings.default, phases=phases)
+        settings.load_profile("replay")
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # inside of Hypothesis's own wrapper
@@ -179,14 +231,21 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def summary(results: list[Turns], minutes: float) -> str:
-    """One line of what was drawn and found."""
+    """One line: the examples drawn, the failures, and the tests without a result."""
     drawn = sum(r.drawn for r in results)
     rejected = sum(r.rejected for r in results)
-    bad = [f"{r.test} ({r.end})" for r in results if r.end != "passed"]
+    ends = {end: [r.test for r in results if r.end == end] for end in _ENDS}
+    said = [f"{end.upper()}: {', '.join(tests)}" for end, tests in ends.items() if tests]
     return (
         f"fuzz: {len(results)} tests in {minutes:.1f} minutes, {drawn:,} examples drawn, "
-        f"{rejected:,} rejected, " + (f"NOT PASSED: {', '.join(bad)}" if bad else "no failure")
+        f"{rejected:,} rejected, " + "; ".join(said if ends["failed"] else ["no failure", *said])
     )
+
+
+def status(results: list[Turns]) -> int:
+    """The exit status: 0 if every test passed, 1 after a failure, 2 if the run is incomplete."""
+    ends = {r.end for r in results}
+    return 1 if "failed" in ends else 2 if ends != {"passed"} else 0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -201,7 +260,7 @@ def main(arguments: list[str] | None = None) -> int:
     tests = collected(options.paths)
     results = fuzz(tests, options.minutes, options.jobs, options.kept)
     print(summary(results, (time.monotonic() - start) / 60), flush=True)
-    return 0 if results and all(r.end == "passed" for r in results) else 1
+    return status(results)
 
 
 if __name__ == "__main__":
