@@ -3,20 +3,30 @@
 A child has only the thread that forked; a lock that another thread held then would stay locked in
 the child for good.  What our locks protect is consistent between any two bytecodes (single
 insertions into tables), so in a child such a lock is simply made free.
+
+Python's own locks of modules stay locked in a child as well: a module that another thread was
+loading is half there, and importing it waits for that thread.  So a fork waits until modules of
+these packages are whole.
 """
 
 from __future__ import annotations
 
+import _frozen_importlib
+import _imp
+import functools
+import logging  # noqa: F401  # takes its lock before a fork, which has to be after waiting here
 import os
 import threading
+import time
 import weakref
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+_T_co = TypeVar("_T_co", covariant=True)
 
 _MADE: weakref.WeakKeyDictionary[threading.RLock, Callable[[], None] | None]
 _MADE = weakref.WeakKeyDictionary()
@@ -88,6 +98,87 @@ def once(
         return found
 
 
+class cached_property(functools.cached_property[_T_co]):  # noqa: N801  # a decorator
+    """An attribute that is computed when it is first read.
+
+    No lock is held meanwhile, so that none stays locked in a forked child, and threads that compute
+    attributes of different objects do not wait for each other.  Of two threads that compute the
+    same one, both get the value of the first to finish.
+
+    >>> class Square:
+    ...     @cached_property
+    ...     def area(self) -> int:
+    ...         print("computed")
+    ...         return 9
+    >>> one = Square()
+    >>> one.area, one.area
+    computed
+    (9, 9)
+    """
+
+    def __init__(self, func: Callable[[Any], _T_co]) -> None:
+        # Python 3.11 makes a lock here, one for all objects.
+        self.func, self.attrname, self.__doc__ = func, None, func.__doc__
+
+    if not TYPE_CHECKING:  # whose types are those of the standard library
+
+        def __get__(self, instance: object, owner: type | None = None) -> object:
+            if instance is None:
+                return self
+            values = instance.__dict__
+            if self.attrname not in values:  # else another thread was faster
+                value = self.func(instance)
+                values.setdefault(self.attrname, value)
+            return values[self.attrname]
+
+
+# Modules that are loaded late ---------------------------------------------------------------------
+
+PACKAGES = frozenset(
+    ["symdiff", "numeric", "numpy", "sympy", "mpmath", "scipy", "flint", "matplotlib", "dask"]
+)
+"""Those of which calls load modules: ours, and those that these call."""
+
+PATIENCE = 10.0
+"""Seconds that a fork waits at most, for a module that needs what the forking thread holds."""
+
+_MODULE_LOCKS: dict[str, Callable[[], Any]] = getattr(_frozen_importlib, "_module_locks", {})
+
+
+def _locks_of_others() -> dict[str, Any]:
+    """The locks of modules of ``PACKAGES``, but for those that this thread holds."""
+    me = threading.get_ident()
+    held = {
+        name: lock()
+        for name, lock in list(_MODULE_LOCKS.items())
+        if name.partition(".")[0] in PACKAGES
+    }
+    return {name: lock for name, lock in held.items() if lock is not None and lock.owner != me}
+
+
+def _wait_for_modules() -> None:
+    """Wait until no other thread is loading a module, and let none begin before the fork.
+
+    With the import lock here, a thread may still take the lock of a module, but do no more: what
+    looks for modules is called under the import lock.
+    """
+    end = time.monotonic() + PATIENCE
+    _imp.acquire_lock()
+    while any(lock.owner for lock in _locks_of_others().values()) and time.monotonic() < end:
+        _imp.release_lock()
+        try:
+            time.sleep(0.001)
+        finally:
+            _imp.acquire_lock()
+
+
+def _forget_module_locks() -> None:
+    """Forget the locks of modules that other threads were about to load."""
+    for name in _locks_of_others():
+        _MODULE_LOCKS.pop(name, None)
+    _imp.release_lock()
+
+
 def _free() -> None:
     for held, repair in list(_MADE.items()):
         if held.acquire(blocking=False):  # nobody's, or this thread's
@@ -99,4 +190,9 @@ def _free() -> None:
 
 
 if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_wait_for_modules,
+        after_in_parent=_imp.release_lock,
+        after_in_child=_forget_module_locks,
+    )
     os.register_at_fork(after_in_child=_free)

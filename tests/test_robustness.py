@@ -1,11 +1,14 @@
 """Forks, copies, generators, interrupts, and bounds on work."""
 
+import _frozen_importlib
+import _imp
 import ast
 import asyncio
 import contextlib
 import copy
 import dis
 import functools
+import importlib
 import itertools
 import os
 import pickle
@@ -14,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+import types
 import warnings
 from pathlib import Path
 
@@ -133,8 +137,166 @@ def test_a_child_has_mpmaths_precision_of_outside():
 def test_every_lock_is_made_for_forks():
     for path in SOURCES:
         if path.name != "locks.py":
-            calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
-            assert not [n for n in calls if ast.unparse(n.func).endswith("Lock")], path
+            tree = list(ast.walk(ast.parse(path.read_text())))
+            calls = [ast.unparse(n.func) for n in tree if isinstance(n, ast.Call)]
+            assert not [call for call in calls if call.endswith("Lock")], path
+            names = [f"functools.{n.attr}" for n in tree if isinstance(n, ast.Attribute)]
+            imports = [n for n in tree if isinstance(n, ast.ImportFrom)]
+            names += [f"{n.module}.{name.name}" for n in imports for name in n.names]
+            assert "functools.cached_property" not in names, path  # one lock for all objects
+
+
+@contextlib.contextmanager
+def working(count, work):
+    """Threads that do the work again and again meanwhile."""
+    left = itertools.count()
+    stop = threading.Event()
+
+    def again():
+        while not stop.is_set():
+            work(next(left))
+
+    threads = [threading.Thread(target=again) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_finishes_first_uses_of_other_threads():
+    v = sd.symbol("v", "n")
+
+    def first_use(k):
+        f = sd.sum(sd.cos(v * k)) * k + sd.mean(v)
+        total = sd.scan(lambda c, t: (c * t, c), sd.constant(1.0), v)[0]
+        return nm.lower([f, total], [v])(np.ones(10))
+
+    with working(3, first_use):
+        for k in range(scaled(40)):
+            assert child_finishes(lambda k=k: first_use(-1 - k) is not None), k
+
+
+class Named:
+    """What computes an attribute for as long as it is told."""
+
+    def __init__(self, compute):
+        self.compute = compute
+
+    @locks.cached_property
+    def attribute(self):
+        return self.compute()
+
+
+@contextlib.contextmanager
+def begun(work):
+    """Another thread has begun the work, which gets a function to call where it is to wait."""
+    ready, free = threading.Event(), threading.Event()
+
+    def wait():
+        ready.set()
+        free.wait()
+
+    thread = threading.Thread(target=work, args=(wait,))
+    thread.start()
+    ready.wait()
+    try:
+        yield free
+    finally:
+        free.set()
+        thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_attributes_that_another_thread_computes_hold_no_lock():
+    slow = Named(lambda: threading.get_ident() or "never")
+    with begun(lambda wait: Named(wait).attribute):
+        assert child_finishes(lambda: Named(lambda: 3).attribute == 3)
+        assert Named(lambda: 3).attribute == 3  # nor do other threads wait here
+    assert slow.attribute == threading.get_ident()
+
+
+def test_an_attribute_is_that_of_the_first_thread_to_finish():
+    found = []
+    one = Named(lambda: found[0]())
+    with begun(lambda wait: found.append(lambda: wait() or "late") or one.attribute):
+        found[0] = lambda: "early"
+        assert one.attribute == "early"
+    assert one.attribute == "early"
+    assert Named.attribute is vars(Named)["attribute"]
+    assert isinstance(Named.attribute, functools.cached_property)  # documentation shows a property
+
+
+@pytest.fixture
+def slow_module(tmp_path, monkeypatch):
+    """The name of a module that waits while it is loaded."""
+    name = f"slow_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text("import slow_wait\nslow_wait.wait()\nANSWER = 42\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    for one in (name, "slow_wait"):
+        sys.modules.pop(one, None)
+
+
+def waiting(wait):
+    module = types.ModuleType("slow_wait")
+    module.wait = wait
+    return module
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_modules_that_other_threads_load(slow_module, monkeypatch):
+    def load(wait):
+        sys.modules["slow_wait"] = waiting(wait)
+        importlib.import_module(slow_module)
+
+    def use():
+        return importlib.import_module(slow_module).ANSWER == 42
+
+    monkeypatch.setattr(locks, "PACKAGES", locks.PACKAGES | {slow_module})
+    with begun(load) as free:
+        timer = threading.Timer(0.05, free.set)
+        timer.start()
+        assert child_finishes(use)
+    timer.join()
+    assert use()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_no_longer_than_patience(slow_module, monkeypatch):
+    """What is loaded may need what the forking thread holds; a child then has half a module."""
+
+    def load(wait):
+        sys.modules["slow_wait"] = waiting(wait)
+        importlib.import_module(slow_module)
+
+    monkeypatch.setattr(locks, "PACKAGES", locks.PACKAGES | {slow_module})
+    monkeypatch.setattr(locks, "PATIENCE", 0.01)
+    with begun(load):
+        assert child_finishes(lambda: not hasattr(importlib.import_module(slow_module), "ANSWER"))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_module_that_another_thread_is_about_to_load_is_loaded_in_a_child(
+    slow_module, monkeypatch
+):
+    """The thread has the module's lock, and nothing else yet."""
+    lock = _frozen_importlib._ModuleLockManager
+
+    def load(wait):
+        with lock(slow_module):
+            wait()
+
+    monkeypatch.setattr(locks, "PACKAGES", locks.PACKAGES | {slow_module})
+    monkeypatch.setattr(locks, "PATIENCE", 0.01)
+    with begun(load):
+        sys.modules["slow_wait"] = waiting(lambda: None)
+        assert child_finishes(lambda: importlib.import_module(slow_module).ANSWER == 42)
+    assert not _imp.lock_held()
 
 
 # --- copies --------------------------------------------------------------------------------------

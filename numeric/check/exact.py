@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -23,6 +22,7 @@ from symdiff.errors import Unsupported
 from symdiff.exact.evaluation import evaluate_mp
 from symdiff.graph import ops
 from symdiff.graph.node import topological
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

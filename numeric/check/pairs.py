@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +22,7 @@ from numeric.check.exact import Borders, Forward, Quantity
 from numeric.check.judging import ROUNDINGS, Run, typical
 from numeric.check.kinds import explain
 from numeric.check.mistakes import mistake
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

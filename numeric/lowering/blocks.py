@@ -10,7 +10,7 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import cache, cached_property, reduce
+from functools import cache, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from numeric.lowering.kernels.sequences import added, placed
 from numeric.lowering.passes.padding import edges, keyed
 from numeric.lowering.passes.rows import ROWS, Pads
 from symdiff.graph.axis_lengths import lengths
-from symdiff.locks import fork_safe_lock
+from symdiff.locks import cached_property, fork_safe_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from numeric.lowering.schedule import schedule
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths
 from symdiff.graph.node import topological
+from symdiff.locks import cached_property
 from symdiff.transforms.checkpoints import Checkpoints, Fold
 from symdiff.transforms.scans import Looped, Scan
 

@@ -10,7 +10,7 @@ from numeric.lowering.node_kernels import kernel
 from numeric.lowering.schedule import quotient
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
-from symdiff.locks import fork_safe_lock
+from symdiff.locks import fork_safe_lock, once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,16 +69,18 @@ class Emitter:
         self, key: object, name: str, make: Callable[[], object], numbered: bool = False
     ) -> str:
         """The name of what ``key`` stands for, in the namespace of all programs."""
-        found = self._named.get(key)
-        if found is None:
-            found = name
-            while numbered or found in self.namespace:
+
+        def named() -> str:
+            found, count = name, numbered
+            while count or found in self.namespace:
                 self._counts[name] = self._counts.get(name, 0) + 1
                 found = f"{name}_{self._counts[name]}"
-                numbered = False
+                count = False
             self.namespace[found] = make()
-            self._named[key] = found
-        return found
+            return found
+
+        found = self._named.get(key)
+        return once(self._named, key, self.lock, named) if found is None else found
 
     def function(self, name: str, value: object) -> str:
         """The name under which a function of a template is called.

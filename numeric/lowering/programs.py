@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ from numeric.lowering.values import WEAK
 from numeric.warnings_off import SILENCE, noise, set_noise
 from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import lengths
-from symdiff.locks import once
+from symdiff.locks import cached_property, once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -19,10 +19,11 @@ return %5
 
 from __future__ import annotations
 
-from functools import cached_property, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from symdiff.graph.axes import shape_text
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

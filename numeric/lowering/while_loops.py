@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from symdiff.errors import Unsupported
 from symdiff.graph.axis_lengths import Sizes, check_lengths, formulas, lengths, names
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import topological
+from symdiff.locks import cached_property
 from symdiff.transforms.batching import batched
 from symdiff.transforms.sized import Sized, free_length
 from symdiff.transforms.while_loops import Steps, too_many

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import free_symbols, is_within
 from symdiff.graph.leaves import as_expr, named_dummy
 from symdiff.graph.node import make, topological
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

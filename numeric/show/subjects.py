@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -22,6 +21,7 @@ from symdiff.exact.evaluation import evaluate_mp
 from symdiff.graph import ops
 from symdiff.graph.expr import Expr, in_order
 from symdiff.graph.leaves import as_expr
+from symdiff.locks import cached_property
 from symdiff.transforms.substitution import named
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ does, and the order in which its symbols were made.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from symdiff.display.forms import element_of
 from symdiff.graph import ops
 from symdiff.graph.node import topological
 from symdiff.interchange.pickling import described
+from symdiff.locks import cached_property
 from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ all that they compute.
 from __future__ import annotations
 
 import itertools
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus import kinks
@@ -24,6 +23,7 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import full, is_zero, named_dummy
 from symdiff.graph.lengths import product
 from symdiff.graph.node import topological
+from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched
 from symdiff.transforms.bodies import replaced

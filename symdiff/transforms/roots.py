@@ -11,7 +11,6 @@ Both are expressions in the node, so that orders and modes close.  The start has
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from symdiff.calculus import kinks
@@ -26,6 +25,7 @@ from symdiff.graph.algebra import opaque, scale
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import product
 from symdiff.graph.node import intern_op, topological
+from symdiff.locks import cached_property
 from symdiff.opaque_ops.matrices import Solve, matrix_transpose
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led

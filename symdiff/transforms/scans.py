@@ -15,7 +15,6 @@ trajectory, as the value of ``vectorised``, and pulled and pushed there.
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from symdiff.calculus import kinks
@@ -31,6 +30,7 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import dummy, full, is_zero, named_dummy, number_node, number_of
 from symdiff.graph.node import intern_op, topological
 from symdiff.graph.ranges import WHOLE, between
+from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus import kinks
@@ -39,6 +38,7 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import full, is_zero, named_dummy, number_node
 from symdiff.graph.lengths import Length, product
 from symdiff.graph.node import intern_op, topological
+from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (

@@ -14,9 +14,10 @@ _counting = Family("counting")
 _values = Family("values")
 _texts = Family("texts")
 _pickling = Family("pickling")
+_locks = Family("locks")
 FAMILIES = (
     *(_marks, _walks, _variables, _batching, _kinks),
-    *(_substitution, _counting, _values, _texts, _pickling),
+    *(_substitution, _counting, _values, _texts, _pickling, _locks),
 )
 
 # What was ignored stays 0 -------------------------------------------------------------------------
@@ -345,4 +346,25 @@ _pickling(
     "return found if cls is ops.Gather else found.transposed(0, ())",
     "return found",
     "test_every_op_comes_back_as_the_same_node",
+)
+
+# Locks of threads that a child has not ------------------------------------------------------------
+
+_locks(
+    "the-last-of-two-values-of-an-attribute-stays",
+    "values.setdefault(self.attrname, value)",
+    "values[self.attrname] = value",
+    "test_an_attribute_is_that_of_the_first_thread_to_finish",
+)
+_locks(
+    "a-fork-waits-for-no-module",
+    "while any(lock.owner for lock in _locks_of_others().values()) and time.monotonic() < end:",
+    "while False:",
+    "test_a_fork_waits_for_modules_that_other_threads_load",
+)
+_locks(
+    "locks-of-modules-stay-in-a-child",
+    "        _MODULE_LOCKS.pop(name, None)",
+    "        pass",
+    "test_a_module_that_another_thread_is_about_to_load_is_loaded_in_a_child",
 )

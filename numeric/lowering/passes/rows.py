@@ -14,7 +14,6 @@ its axis is the letter, and read *whole* elsewhere; it may be both.
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from numeric.lowering.contraction import BLAS, plan
@@ -23,6 +22,7 @@ from symdiff.graph import ops
 from symdiff.graph.lengths import LengthLetter
 from symdiff.graph.ops.linear import Linear
 from symdiff.graph.ranges import WHOLE
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

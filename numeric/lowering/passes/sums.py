@@ -7,12 +7,12 @@ where they are.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
 from symdiff.graph.axes import broadcast_shapes
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from numeric.lowering.arithmetic import divisor, factors, weak
@@ -27,6 +27,7 @@ from numeric.lowering.texts import (
     number_text,
 )
 from symdiff.graph import ops
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

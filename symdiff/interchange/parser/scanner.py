@@ -7,11 +7,11 @@ import math
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from symdiff.errors import ParseError, ShapeError
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
