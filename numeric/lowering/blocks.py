@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cache, reduce
 from operator import add
@@ -86,7 +87,8 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
     """``run(i)`` for i below ``count``, on so many threads, the caller's among them.
 
     Each call sees the caller's context: warnings are reported, or not, as there.  What a call
-    raises is raised here, once no call is running.
+    raises is raised here, once no call is running.  Where no other threads can be had, as when the
+    interpreter ends, the caller's does all.
     """
     threads = min(threads or default_threads(), count)
     if threads < 2:
@@ -98,9 +100,15 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
     del run
     here = processors.current()
 
-    def help_out() -> None:
-        processors.keep_off(here)
-        work()
+    def help_out(turn: Future[None]) -> None:
+        if turn.set_running_or_notify_cancel():
+            try:
+                processors.keep_off(here)
+                work()
+            except BaseException as error:
+                turn.set_exception(error)
+            else:
+                turn.set_result(None)
 
     def work() -> None:
         try:
@@ -112,13 +120,19 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
             raise
 
     pool = _POOL.helpers(threads - 1)
-    waiting = [pool.submit(copy_context().run, help_out) for _ in range(threads - 1)]
+    turns: list[Future[None]] = []
     try:
+        # The interpreter ends, or the system has no more threads: what no helper does, the caller
+        # does.  A turn may be in the queue all the same.
+        with suppress(RuntimeError):
+            for _ in range(threads - 1):
+                turns.append(Future())
+                pool.submit(copy_context().run, help_out, turns[-1])
         work()
     finally:
         # Helpers that have not begun are not waited for: another caller may keep them busy.
-        running = [future for future in waiting if not future.cancel()]
-        errors = [future.exception() for future in running]
+        running = [turn for turn in turns if not turn.cancel()]
+        errors = [turn.exception() for turn in running]
         held.clear()
     for error in errors:
         if error is not None:

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import uuid
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from numeric.extras import extra
 from numeric.shards.subtotals import groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
     from numeric.shards.subtotals import ShardProgram, Subtotal
 
     Progress = Callable[[int, int], object]
+
+_T = TypeVar("_T")
+
+
+class _Threads(ThreadPoolExecutor):
+    """Threads, or the caller's where no others can be had: the interpreter ends, for example."""
+
+    def submit(self, fn: Callable[..., _T], /, *args: Any, **named: Any) -> Future[_T]:
+        """The result to come of a call."""
+        try:
+            return super().submit(fn, *args, **named)
+        except RuntimeError:
+            result: Future[_T] = Future()
+            try:
+                result.set_result(fn(*args, **named))
+            except Exception as error:
+                result.set_exception(error)
+            return result
 
 
 def on_executor(
@@ -28,7 +46,7 @@ def on_executor(
 ) -> Subtotal:
     """The subtotal of all shards together; threads where there is no executor."""
     if executor is None:
-        with ThreadPoolExecutor() as threads:
+        with _Threads() as threads:
             return on_executor(threads, program, given, shards, progress)
     futures = [executor.submit(program.subtotal, i, given, *data) for i, data in enumerate(shards)]
     try:

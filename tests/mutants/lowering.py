@@ -745,9 +745,21 @@ _rows(
 )
 _rows(
     "helpers-have-a-context-of-their-own",
-    "pool.submit(copy_context().run, help_out)",
-    "pool.submit(help_out)",
+    "pool.submit(copy_context().run, help_out, turns[-1])",
+    "pool.submit(help_out, turns[-1])",
     "test_helpers_see_the_context_of_the_caller",
+)
+_rows(
+    "a-caller-without-helpers-gives-up",
+    "with suppress(RuntimeError):",
+    "with suppress():",
+    "test_where_no_thread_can_be_started_the_caller_does_all",
+)
+_rows(
+    "a-helper-that-was-refused-is-not-waited-for",
+    "running = [turn for turn in turns if not turn.cancel()]",
+    "running = [turn for turn in turns[:-1] if not turn.cancel()]",
+    "test_a_helper_that_was_refused_and_works_all_the_same_is_waited_for",
 )
 _rows(
     "helpers-share-the-processor-of-their-caller",

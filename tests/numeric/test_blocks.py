@@ -3,6 +3,8 @@
 import math
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import tracemalloc
 import warnings
@@ -399,6 +401,93 @@ def test_warnings_are_those_of_the_caller():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         G(zeros, zeros + 1)
+
+
+AT_EXIT = """
+import atexit, sys, threading, time
+import numpy as np
+import numeric as nm
+import symdiff as sd
+
+v = sd.symbol("v", "n")
+kwargs = {"threads": 2, "backend": sys.argv[1]}
+F = nm.lower(sd.sum(sd.sin(v) * sd.exp(-v * v)), v, **kwargs)
+a = np.linspace(0, 1, 300_000)
+want = F(a)
+S = nm.sharded(sd.sum(sd.sin(v) * v), [v], over="n")
+parts = np.split(a, 4)
+total = S(parts)
+
+def work(where):
+    G = nm.lower(sd.sum(sd.cos(v) * sd.exp(-v * v)), v, **kwargs)  # the first call
+    first = np.isclose(G(a), np.sum(np.cos(a) * np.exp(-a * a)))
+    print(where, F(a) == want, S(parts) == total, first)
+
+class Freed:
+    def __del__(self):  # when NumPy cannot even write a dtype
+        print("freed", F(a) == want)
+
+def late():
+    main.join()
+    work("thread")
+
+main, freed = threading.main_thread(), Freed()
+atexit.register(work, "atexit")
+threading.Thread(target=late).start()
+"""
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+def test_large_arrays_are_computed_while_the_interpreter_ends(backend):
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EXIT, backend], capture_output=True, text=True, timeout=300
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    right = ["thread True True True", "atexit True True True", "freed True"]
+    assert done.stdout.splitlines() == right
+
+
+def no_thread(*_):
+    raise RuntimeError("can't start new thread")
+
+
+def test_where_no_thread_can_be_started_the_caller_does_all(monkeypatch):
+    F = nm.lower(sd.sum(sd.sin(x) * w), [x, w], threads=2)
+    S = nm.sharded(sd.sum(sd.sin(x) * x), [x], over="n")
+    args = np.random.default_rng(4).normal(size=(2, 500))
+    expected, total = F(*args), S([args[0], args[1]])
+    monkeypatch.setattr(blocks, "_POOL", blocks._Pool())
+    monkeypatch.setattr(threading.Thread, "start", no_thread)
+    assert F(*args) == expected
+    assert S([args[0], args[1]]) == total
+
+
+def test_a_helper_that_was_refused_and_works_all_the_same_is_waited_for(monkeypatch):
+    """What a pool could start no thread for stays in its queue: one that is done takes it."""
+    helping, free = threading.Event(), threading.Event()
+    caller, done, threads = threading.current_thread(), [], []
+
+    class Pool:
+        def submit(self, *call):
+            threads.append(threading.Thread(target=call[0], args=call[1:]))
+            threads[0].start()
+            assert helping.wait(60)
+            no_thread()
+
+    def run(i):
+        if threading.current_thread() is not caller:
+            helping.set()
+            assert free.wait(60)
+        done.append(i)
+        if len(done) == 3:
+            threads.append(threading.Timer(0.05, free.set))
+            threads[1].start()
+
+    monkeypatch.setattr(blocks._POOL, "helpers", lambda count: Pool())
+    blocks.spread(run, 4, 2)
+    assert sorted(done) == [0, 1, 2, 3]
+    for thread in threads:
+        thread.join()
 
 
 def test_functions_are_called_from_many_threads():
