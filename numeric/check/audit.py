@@ -14,6 +14,7 @@ from numeric.check.findings import of_fault, of_runs, samples
 from numeric.check.habits import look, other_shapes
 from numeric.check.judging import Run, judge, overflowing, typical
 from numeric.check.points import Input
+from numeric.check.presentation import OVERFLOWS
 from numeric.check.probes import Budget, Exhausted, Misshapen, Probe
 from numeric.check.progress import progress
 from numeric.check.report import VERDICTS, Finding, Report, Sample
@@ -57,8 +58,9 @@ def audit(
     value; at a kink, one of the convex hull of the derivatives around (Clarke's subdifferential),
     for all inputs together.  ``.ok`` accepts these conventions, and what is inaccurate by at most
     ``1000 u (S + G)``: u the unit roundoff of the inputs' dtype, G the median of the non-zero
-    components at ordinary points.  nan is wrong, and inf where the exact value is finite.  Points
-    at which the formula itself is not finite are left out.
+    components at ordinary points.  nan is wrong, and inf where the exact value is finite, even if
+    the forward as written overflows there, too.  Points at which the formula itself is not finite
+    are left out; ``.left_out`` counts them.
 
     Args:
         forward: the function: an expression, a text, a SymPy expression, a lowered Function, or a
@@ -347,8 +349,10 @@ class _Audit:
     def _excuse(self, run: Run) -> None:
         """Leave out points at which no plain computation has anything finite to work with.
 
-        There the formula's own function is not finite in this dtype; or, at very large or small
-        numbers, intermediate results of the formula overflow, or products in its derivative do.
+        There the user's function is undefined, as 0/0 is; or, at very large or small numbers,
+        intermediate results of the formula overflow, or products in its derivative do.  A function
+        that overflows at moderate numbers excuses nothing: its formula has a value there, and the
+        verdict must not depend on how the formula is written.
         """
         flagged = np.zeros(len(run.groups), bool)
         unknown = np.zeros(len(run.groups), bool)
@@ -359,21 +363,38 @@ class _Audit:
         rows = np.flatnonzero(flagged)
         if not len(rows):
             return
-        excused = overflowing(run, self.values, rows)
-        for k in np.flatnonzero(~excused & unknown[rows]):
-            excused[k] = not np.isfinite(self._own_value(run.at(int(rows[k])))).all()
+        overflows = overflowing(run, self.values, rows)
+        undefined = np.zeros(len(rows), bool)
+        for k in np.flatnonzero(~overflows & unknown[rows]):
+            undefined[k] = self._undefined(run.at(int(rows[k])))
         for wrong in run.wrong:
-            wrong[rows[excused]] = False
-        if excused.any():
-            reason = "the formula or its derivative overflows on the way"
-            self.left_out[reason] = self.left_out.get(reason, 0) + int(excused.sum())
+            wrong[rows[overflows | undefined]] = False
+        for reason, excused in ((OVERFLOWS, overflows), ("the function is undefined", undefined)):
+            if excused.any():
+                self.left_out[reason] = self.left_out.get(reason, 0) + int(excused.sum())
 
-    def _own_value(self, point: Mapping[str, np.ndarray]) -> np.ndarray:
-        """What the user's function gives at a point."""
+    def _undefined(self, point: Mapping[str, np.ndarray]) -> bool:
+        """Whether the user's function has no value at a point, without leaving the floats."""
         if self.setting.function is None:
-            return np.zeros(())
+            return False
         args = [point[x.name].copy() for x in self.setting.symbols]
-        return np.asarray(self.setting.function(*args), float)
+        try:
+            with np.errstate(over="raise", under="raise"):
+                return not np.isfinite(np.asarray(self.setting.function(*args), float)).all()
+        except (FloatingPointError, OverflowError):
+            self._note_overflow(point)
+            return False
+
+    def _note_overflow(self, point: Mapping[str, np.ndarray]) -> None:
+        """Tell, once, that the function as written fails where its formula has a value."""
+        if any(" overflows where " in note for note in self.notes):
+            return
+        name, x = max(point.items(), key=lambda item: float(np.abs(item[1]).max(initial=0)))
+        largest = float(np.abs(x).max(initial=0))
+        self.notes.append(
+            f"{self.setting.text} overflows where its formula has a value, too (max |{name}| = "
+            f"{largest:.6g}); if inputs are never so large, say domain={{{name!r}: (lo, hi)}}"
+        )
 
 
 _MODE = {

@@ -29,6 +29,9 @@ EXCEPTIONS = 8
 LONGEST = 400
 """Characters of the forward, or of a reason, that are shown."""
 
+OVERFLOWS = "the formula or its derivative overflows on the way"
+"""Why points are left out at which no plain computation has anything finite to work with."""
+
 MEANING = {
     "right": "the derivatives under test are exact, up to rounding",
     "wrong": "the derivatives under test are not those of the forward",
@@ -43,7 +46,8 @@ MEANING = {
 def headline(report: Report) -> str:
     """The verdict in one line."""
     accepted = "ok" if report.ok else "not ok"
-    return f"{report.verdict} ({accepted}): {MEANING[report.verdict]}"
+    only = ", where nothing overflows on the way" if report.left_out.get(OVERFLOWS) else ""
+    return f"{report.verdict} ({accepted}): {MEANING[report.verdict]}{only if report.ok else ''}"
 
 
 def text(report: Report) -> str:

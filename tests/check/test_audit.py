@@ -8,6 +8,7 @@ import sympy as sp
 
 import numeric as nm
 import symdiff as sd
+from numeric.check import presentation
 from numeric.check.audit import FEWEST
 from numeric.check.exact import Borders, quantity
 from numeric.check.hulls import nearest_in_hull
@@ -325,6 +326,61 @@ def test_verdicts(f, gradient, verdict, kind):
         assert sum(report.left_out.values()) > 0
     if kind == "nonfinite":
         assert not np.isfinite(report.findings[0].got)
+
+
+@pytest.mark.parametrize(
+    ("text", "function", "gradient", "domain"),
+    [
+        (
+            "log(1 + exp(x))",
+            lambda x: np.log(1 + np.exp(x)),
+            lambda x: np.exp(x) / (1 + np.exp(x)),
+            (700, 800),
+        ),
+        (
+            "log(exp(-x) + exp(-2*x))",  # underflows to log(0)
+            lambda x: np.log(np.exp(-x) + np.exp(-2 * x)),
+            lambda x: -(np.exp(-x) + 2 * np.exp(-2 * x)) / (np.exp(-x) + np.exp(-2 * x)),
+            (0, 1000),
+        ),
+    ],
+)
+def test_the_verdict_does_not_depend_on_how_the_function_is_written(
+    text, function, gradient, domain
+):
+    reports = [
+        audit(f, gradient=gradient, inputs={"x": ()}, domain={"x": domain})
+        for f in (text, function)
+    ]
+    for report in reports:
+        assert (report.verdict, report.ok) == ("wrong", False)
+        assert [f.kind for f in report.findings] == ["nonfinite"]
+    assert reports[0].judged == reports[1].judged
+    assert reports[0].left_out == reports[1].left_out
+    (note,) = [n for n in reports[1].notes if "overflows" in n]
+    assert "domain={'x': (lo, hi)}" in note
+
+
+def test_what_the_function_leaves_undefined_is_left_out_and_counted():
+    report = audit(lambda x: x * x / x, gradient=lambda x: x / x, inputs={"x": ()})
+    assert report.verdict == "right"
+    assert report.left_out["the function is undefined"] > 0
+
+
+def test_the_headline_tells_of_points_that_overflow_on_the_way():
+    one = nm.check.Report(
+        "right", True, (), "f", {"x": ()}, 9, 9, 0, left_out={presentation.OVERFLOWS: 4}
+    )
+    end = ": the derivatives under test are exact, up to rounding"
+    assert presentation.headline(one) == f"right (ok){end}, where nothing overflows on the way"
+    report = audit(
+        "1/(1 + x**2)",
+        gradient=lambda x: -2 * x * (1 + x**2) / (1 + x**2) ** 3,
+        inputs={"x": ()},
+    )
+    assert report.ok
+    assert report.left_out[presentation.OVERFLOWS] > 0
+    assert "overflows on the way" in str(report).splitlines()[0]
 
 
 def test_inputs_are_drawn_where_the_formula_has_values():
