@@ -23,6 +23,7 @@ from symdiff.exact.evaluation import evaluate_mp
 from symdiff.graph import ops
 from symdiff.graph.node import topological
 from symdiff.locks import cached_property
+from symdiff.opaque_ops.decompositions import Eigh, Svd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +49,11 @@ class Quantity:
     outputs: tuple[Expr, ...]
     by: tuple[str, ...]
     symbols: tuple[Expr, ...]  # the inputs, then the seeds
+
+    @cached_property
+    def is_spectral(self) -> bool:
+        """Whether eigenvectors or singular vectors are in it, which turn where values are equal."""
+        return any(isinstance(x.op, Eigh | Svd) for x in topological(self.outputs))
 
     @cached_property
     def _batched(self) -> _Batched:

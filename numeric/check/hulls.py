@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 _SIDES = 32  # neighbours of a kink that are asked
 _MOST_SIDES = 20  # how often one more is looked for there
+_MOST_STARTS = 8  # neighbours from which it is looked for
+_COARSE = 1e-6  # of how wide the set of subgradients is: what matters of a convention
 _HUGE = 1e100  # beyond which least squares overflow
 _MOST_ULPS = 4  # how far away neighbours are
 _NEARLY_ZERO = 1e-290
 _SMALL = 1e-100  # what a zero moves by; its square is a number, too
+_FAR = 2.0**-26  # of the largest element: what repeated eigenvalues move by to be told apart
+_MOST_PARTS = 16  # of a matrix that is taken apart
 
 
 class Hull:
@@ -77,8 +81,16 @@ class Hull:
         free = [name for name in self.quantity.by if name in self.point]
         if free:  # of a norm, the derivative in the direction of a subgradient is itself
             self.limits = np.concatenate([self.limits, self._limits(self._along(got, free))])
+        if free and self.quantity.is_spectral:
+            self._take_apart(got, free)
+        least = unit
         for k in range(_MOST_SIDES):
-            vertices = np.concatenate([self.limits, exact[None]]) / unit
+            # By how wide the set of subgradients is: S may be that of one side, where it is 0.
+            known = np.concatenate([self.limits, exact[None]])
+            known = known[(np.abs(known) < _HUGE).all(axis=1)]
+            wide = np.ptp(known, axis=0) if len(known) else 0.0
+            unit = np.maximum(least, _COARSE * wide)
+            vertices = known / unit
             vertices = vertices[(np.abs(vertices) < _HUGE).all(axis=1)]
             if not len(vertices) or not (np.abs(got / unit) < _HUGE).all():
                 return True, k > 0
@@ -86,15 +98,64 @@ class Hull:
             if distance <= most:
                 return True, k > 0
             away = got / unit - nearest
+            if self.quantity.is_spectral:
+                both = _joined([self._apart(sign * away / unit, free) for sign in (1, -1)])
+                self.limits = np.concatenate([self.limits, self._limits(both)])
             if not search or not self._extended(away / unit, float(away @ nearest)):
                 return False, True
         return False, True
 
+    def _take_apart(self, got: np.ndarray, free: Sequence[str]) -> None:
+        """Add the sides whose sum ``got`` may be, each the farthest in the direction of the rest.
+
+        At a repeated eigenvalue they fill a curve, as ``v v'`` of all unit vectors v of the
+        eigenspace does (Lewis, "Derivatives of Spectral Functions", 1996): drawn sides have no
+        corner at what came.  Those that a matrix is made of are its own eigenvectors, largest
+        first.
+        """
+        rest = got.copy()
+        for _ in range(min(rest.size, _MOST_PARTS)):
+            both = _joined([self._apart(sign * rest, free) for sign in (1, -1)])
+            sides = self._limits(both)
+            side = sides[int(np.argmax(np.nan_to_num(sides @ rest, nan=-np.inf)))]
+            size = float(side @ side)
+            if not 0 < size < _HUGE:
+                return
+            self.limits = np.concatenate([self.limits, sides])
+            rest = rest - float(rest @ side) / size * side
+            if np.abs(rest).max() <= _COARSE**2 * np.abs(got).max():
+                return
+
+    def _apart(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
+        """The point, moved in a direction by more than eigenvectors are rounded by."""
+        parts = self._parts(away, free)
+        longest = float(np.abs(away).max(initial=0)) or 1.0
+        found = {name: x.astype(np.float64) for name, x in self.point.items()}
+        for name in free:
+            if parts[name].size == found[name].size:
+                step = _FAR * (float(np.abs(found[name]).max(initial=0)) or 1.0)
+                found[name] = found[name] + step / longest * parts[name].reshape(found[name].shape)
+        return found
+
+    def _parts(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
+        """A direction by input."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
+        return dict(zip(self.quantity.by, np.split(away, ends), strict=True))
+
     def _extended(self, away: np.ndarray, reached: float) -> bool:
         """Whether a side was found that lies farther in a direction, by turning single elements."""
+        heights = self._height(self.around, away)
+        for k in np.argsort(-heights, kind="stable")[:_MOST_STARTS]:
+            start = {name: x[k : k + 1] for name, x in self.around.items()}
+            best, height = self._climbed(start, float(heights[k]), away)
+            if height > max(float(heights[k]), reached) + 1e-9 * abs(reached):
+                self.limits = np.concatenate([self.limits, self._limits(best)])
+                return True
+        return False
+
+    def _climbed(self, best: Points, height: float, away: np.ndarray) -> tuple[Points, float]:
+        """The farthest side that single elements lead to from a neighbour, and how far it is."""
         free = [name for name in self.quantity.by if name in self.point]
-        best = {name: x[:1] for name, x in self.around.items()}
-        start = height = self._height(best, away)[0]
         along = self._along(away, free)
         for _ in range(2 * sum(self.point[name].size for name in free)):
             trials: list[Points] = [along]
@@ -104,7 +165,7 @@ class Hull:
                     for far in (1.0, -1.0, 0.0):
                         x = best[name].copy()
                         x[(0, *place)] = self._moved(name, place, far)
-                        trials.append(best | {name: x})
+                        trials.append({**best, name: x})
                         moves.append({name: x})
             heights = self._height(_joined(trials), away)
             k = int(np.argmax(heights))
@@ -117,10 +178,7 @@ class Hull:
             all_at_once = self._height(together, away)[0]
             best = together if all_at_once > heights[k] else dict(trials[k])
             height = max(float(all_at_once), float(heights[k]))
-        if height <= max(start, reached) + 1e-9 * abs(reached):
-            return False
-        self.limits = np.concatenate([self.limits, self._limits(best)])
-        return True
+        return best, height
 
     def _height(self, points: Points, away: np.ndarray) -> np.ndarray:
         return np.asarray(np.nan_to_num(self._limits(points) @ away, nan=-np.inf))
@@ -134,8 +192,7 @@ class Hull:
 
     def _along(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
         """The point, moved in the direction itself: where the derivative of a norm points."""
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        parts = dict(zip(self.quantity.by, np.split(away, ends), strict=True))
+        parts = self._parts(away, free)
         longest = float(np.abs(away).max(initial=0)) or 1.0
         found = {name: x.astype(np.float64) for name, x in self.point.items()}
         for name in free:
@@ -169,6 +226,7 @@ def neighbours(
             continue
         rows = rows.astype(np.float64)
         moves = rng.choice([-1.0, 1.0], rows.shape) * rng.uniform(0.3, _MOST_ULPS, rows.shape)
+        moves[1::count] = -moves[::count]  # both sides of a tie of two are among them
         # Beside larger elements, a zero that is computed is off by what these are.
         largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)), keepdims=True, initial=0.0)
         coarse = rng.random(len(rows)).reshape(-1, *(1,) * (rows.ndim - 1)) < 0.5

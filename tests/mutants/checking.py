@@ -35,6 +35,18 @@ _audit(
     "test_subgradients_of_relu",
     "test_subgradients_are_asked_of_all_inputs_together",
 )
+_audit(
+    "equal-eigenvalues-are-not-told-apart",
+    "        if free and self.quantity.is_spectral:\n            self._take_apart(got, free)",
+    "        if False:\n            self._take_apart(got, free)",
+    "test_subgradients_at_equal_values_are_conventions",
+)
+_audit(
+    "a-set-of-subgradients-is-wider-than-it-is",
+    "unit = np.maximum(least, _COARSE * wide)",
+    "unit = np.maximum(least, 1e-2 * wide)",
+    "test_what_is_no_subgradient_at_equal_values_is_wrong",
+)
 _differences(
     "a-taylor-test-believes-every-gradient",
     "    return WRONG if (left > bound).any() else RIGHT if told.all() else UNKNOWN",
