@@ -78,6 +78,7 @@ def odeint(
     atol: float = 1e-8,
     method: str = "RK45",
     max_steps: int = 10_000,
+    sensitivities: bool = False,
 ) -> Any:
     """The solution of ``dy/dt = rhs(y, t)`` at the times t, from ``y(t[0]) = y0``.
 
@@ -115,10 +116,11 @@ def odeint(
             atol=atol,
             method=method,
             max_steps=max_steps,
+            sensitivities=sensitivities,
         )
         return [*found], [*full, times, *capture.outer_symbols]
 
-    key = (name, rtol, atol, method, max_steps, t._array.shape, capture.key())
+    key = (name, rtol, atol, method, max_steps, sensitivities, t._array.shape, capture.key())
     found = executed(program(key, build), [*start, t, *capture.outer], capture.kinds)
     return filled(tree, found)
 

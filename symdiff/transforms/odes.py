@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symdiff.calculus.derivative import detach
+from symdiff.calculus.derivative import detach, jacobian
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.functions.indexing import take
 from symdiff.functions.shaping import (
@@ -28,10 +28,11 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import names
 from symdiff.graph.contraction import broadcast_to
 from symdiff.graph.expr import Expr, check_names, free_symbols
-from symdiff.graph.leaves import named_dummy
+from symdiff.graph.leaves import as_expr, named_dummy
 from symdiff.graph.lengths import product
 from symdiff.graph.node import topological
 from symdiff.guesses import written
+from symdiff.opaque_ops.matrices import matrix_product, matrix_transpose
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched
 from symdiff.transforms.bodies import replaced
@@ -65,6 +66,7 @@ def odeint(
     atol: float = 1e-8,
     method: str = "RK45",
     max_steps: int = 10_000,
+    sensitivities: bool = False,
     events: None = None,
     dense_output: bool = False,
 ) -> Any:
@@ -72,8 +74,10 @@ def odeint(
 
     Its shape is that of t and then that of y0, and ``ys[0]`` is y0.  SciPy chooses the steps, with
     an error of at most ``atol + rtol |y|`` each.  Derivatives, of every order and in both modes, by
-    y0, t, and all that ``rhs`` contains besides, are exactly those of what these steps give: the
-    times at which they end count as data.  ``rhs`` is called once, with symbols.
+    y0, t, and all that ``rhs`` contains besides, are exactly those of the steps taken: the times at
+    which they end count as data.  Steps that are short enough for y may be too long for its
+    derivatives, as in a stiff equation; ``sensitivities=True`` chooses them for both.  ``rhs`` is
+    called once, with symbols.
 
     Args:
         rhs: ``rhs(y, t)``, an expression of y's shape; t is one number.
@@ -84,6 +88,10 @@ def odeint(
         rtol, atol: what an error of a step may be.
         method: "RK45", "DOP853", for small tolerances, or "Radau", for stiff equations.
         max_steps: how many steps there may be.
+        sensitivities: whether the first derivatives of y by y0 and by all that ``rhs`` contains
+            have errors of at most ``atol + rtol |dy|`` in each step, too.  The steps are chosen for
+            n (1 + n + m) numbers in place of n, where y has n elements and the rest m.  Second
+            derivatives are those of these steps.
         events, dense_output: those of SciPy's ``solve_ivp``, which are refused.
 
     A Function of it needs SciPy, and raises ConvergenceError where the steps come to no end.
@@ -115,20 +123,25 @@ def odeint(
     check_names(free_symbols([start, times, slope]))
     (slope,) = closed([slope], [y, time])
     slope, params = _closed_over(slope, y, time)
-    stated = [slope, jacobian_matrix(slope, y)] if method == "Radau" else [slope]
-    tableau, size = TABLEAUS[method], product(y.shape)
+    # The steps are chosen for z: y, or y and its tangents.
+    slopes, z, begin = slope, y, start
+    if sensitivities:
+        slopes, z, begin = _with_tangents(slope, y, start, list(params.values()))
+    stated = [slopes, jacobian_matrix(slopes, z)] if method == "Radau" else [slopes]
+    tableau, size = TABLEAUS[method], product(z.shape)
     small = not tableau.is_explicit and isinstance(size, int) and size <= _SMALL
     guess = named_dummy("guess", (len(tableau.b), *y.shape))
-    further = method, float(rtol), float(atol), max_steps, product(guess.shape) if small else 0
-    op = equations(Mesh, "mesh", stated, y, [time, *params.values()], *further)
+    kept = len(tableau.b) * size if small else 0
+    further = method, float(rtol), float(atol), max_steps, kept, bool(sensitivities)
+    op = equations(Mesh, "mesh", stated, z, [time, *params.values()], *further)
     assert isinstance(op, Mesh)
     state = _State(y, time, named_dummy("h", ()), guess)
     # Where no stage is known, all are the slope at the beginning.
     last = _stepped(slope, state, tableau, stack([slope] * len(tableau.b)))
     step = _stepped(slope, state, tableau, guess) if op.kept else last
-    made = opaque(op, start, times, *params)
+    made = opaque(op, begin, times, *params)
     outside = {symbol: x for x, symbol in params.items()}
-    return of.tree_of(_on_mesh(step, last, state, made, outside))
+    return of.tree_of(_on_mesh(step, last, state, start, made, outside))
 
 
 class _State(NamedTuple):
@@ -150,6 +163,26 @@ def _closed_over(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]
     return replaced([body], {both: joined})[0], params
 
 
+def _with_tangents(
+    slope: Expr, y: Expr, start: Expr, params: Sequence[Expr]
+) -> tuple[Expr, Expr, Expr]:
+    """Slopes, state and start of y and of its tangents: the variational equations.
+
+    The rows of the state are y, and its derivatives by each element of y0 and of the params.
+    """
+    n, free = product(y.shape), [p for p in params if p.dtype is float]
+    inner = jacobian_matrix(slope, y)
+    outer = [reshape(jacobian(slope, p), (n, product(p.shape))) for p in free]
+    unit = jacobian_matrix(y, y)
+    columns = concat([unit, *(broadcast_to(as_expr(0), p.shape) for p in outer)], axis=1)
+    z = named_dummy("z", (columns.shape[1] + 1, n))
+    tangents = part(z, 1, z.shape[0])
+    forced = concat([broadcast_to(as_expr(0), (n, n)), *outer], axis=1)
+    turned = matrix_product(tangents, matrix_transpose(inner)) + matrix_transpose(forced)
+    slopes = replaced([concat([reshape(slope, (1, n)), turned])], {y: reshape(z[0], y.shape)})
+    return slopes[0], z, concat([reshape(start, (1, n)), matrix_transpose(columns)])
+
+
 class Mesh(Equations):
     """The times at which SciPy's steps end; the operands are y0, t and params.
 
@@ -158,11 +191,12 @@ class Mesh(Equations):
     times at which they begin and end, of which there are ``max_steps + 1`` with the last one
     repeated, and for each time that is asked for the last node before it.  Behind that, ``kept``
     numbers of each of so many steps are the stages of an implicit method as SciPy left them: the
-    roots are near there.  It has no derivative.
+    roots are near there.  With ``sensitivities``, y is the first of the rows of the state, and the
+    others are its tangents.  It has no derivative.
     """
 
-    __slots__ = ("atol", "kept", "max_steps", "method", "rtol")
-    fields = ("method", "rtol", "atol", "max_steps", "kept")
+    __slots__ = ("atol", "kept", "max_steps", "method", "rtol", "sensitivities")
+    fields = ("method", "rtol", "atol", "max_steps", "kept", "sensitivities")
     constant = True
 
     def __init__(
@@ -176,13 +210,21 @@ class Mesh(Equations):
         atol: float,
         max_steps: int,
         kept: int,
+        sensitivities: bool,
     ) -> None:
         super().__init__(name, outputs, x, params)
         self.method, self.rtol, self.atol, self.max_steps = method, rtol, atol, max_steps
-        self.kept = kept
+        self.kept, self.sensitivities = kept, sensitivities
 
     def further(self) -> tuple[Any, ...]:
-        return self.method, self.rtol, self.atol, self.max_steps, self.kept
+        return (
+            self.method,
+            self.rtol,
+            self.atol,
+            self.max_steps,
+            self.kept,
+            self.sensitivities,
+        )
 
     def result(self, *shapes: Shape) -> Shape:
         batch = shapes[0][: len(shapes[0]) - self.x.ndim]
@@ -225,7 +267,12 @@ def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
 
 
 def _on_mesh(
-    step: Expr, last_step: Expr, state: _State, made: Expr, params: Mapping[Expr, Expr]
+    step: Expr,
+    last_step: Expr,
+    state: _State,
+    start: Expr,
+    made: Expr,
+    params: Mapping[Expr, Expr],
 ) -> Expr:
     """The solution by steps along the mesh that was made, the operands of which have the rest.
 
@@ -234,7 +281,7 @@ def _on_mesh(
     y, time, h, guess = state
     op = made.op
     assert isinstance(op, Mesh)
-    start, times, most = made.args[0], made.args[1], op.max_steps
+    times, most = made.args[1], op.max_steps
     stages: Any = most + 2 + times.shape[0]  # type: ignore[operator]
     count, whole = (
         opaque(ops.converted_op("int64"), x)
@@ -249,6 +296,9 @@ def _on_mesh(
     if op.kept:
         kept = part(made, stages, stages + most * op.kept)
         shape = (most, *guess.shape)
+        if op.sensitivities:  # the first rows are those of y
+            rows = reshape(kept, (most, guess.shape[0], *op.x.shape))
+            kept = take(rows, 0, axis=2)
         values[named_dummy("stages", shape)] = reshape(kept, shape)
     start, times, mesh, places, *known = values
     n = free_length(names(topological([step, *values])))

@@ -86,6 +86,22 @@ def test_an_oscillator(method):
     assert slope.item() == pytest.approx(-2 * np.sin(4), abs=1e-6)
 
 
+def test_steps_of_a_differential_equation_may_be_chosen_for_its_derivatives():
+    """y stays 0, and any step would do for it; its derivative by k is sin(30 t)."""
+    times = torch.tensor([0.0, 1.0], dtype=F64)
+    k = torch.tensor(0.0, dtype=F64, requires_grad=True)
+    off = []
+    for chosen in (False, True):
+        ys = torch.func.odeint(
+            lambda y, t: 30 * k * (30 * t).cos(),
+            torch.tensor(0.0, dtype=F64),
+            times,
+            sensitivities=chosen,
+        )
+        off.append(abs(torch.autograd.grad(ys[-1], k)[0].item() - np.sin(30)))
+    assert off[1] < 1e-7 < 1e-3 < off[0]
+
+
 def test_dtypes_are_those_of_the_start():
     x = torch.func.root(lambda x: x * x - 2, torch.tensor(1.0))
     assert x.dtype == torch.float32

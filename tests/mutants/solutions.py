@@ -124,6 +124,18 @@ _solution(
     "test_a_batch_has_a_mesh_for_each",
 )
 _solution(
+    "one-tangent-is-lost-among-many",
+    "narrower = math.sqrt(shape[0]) if self.rows else 1.0",
+    "narrower = 1.0",
+    "test_each_tangent_is_within_the_tolerance_however_many_there_are",
+)
+_solution(
+    "tangents-do-not-choose-the-steps",
+    "    if sensitivities:\n        slopes, z, begin =",
+    "    if False:\n        slopes, z, begin =",
+    "test_steps_chosen_for_sensitivities_give_them_to_the_tolerance[RK45-forward]",
+)
+_solution(
     "times-may-be-in-any-order",
     "if not (np.diff(times) * direction >= 0).all():",
     "if False:",

@@ -427,3 +427,83 @@ def test_solutions_that_end_before_the_time():
         nm.interpret(short, {k: 1.0})
     with pytest.raises(ValueError, match="in no order"):
         nm.interpret(sd.odeint(lambda y, t: -k * y, 1.0, [0.0, 2.0, 1.0]), {k: 1.0})
+
+
+# Steps that are chosen for the derivatives, too --------------------------------------------------
+
+
+def oscillator(y, t):
+    """Van der Pol's, which is stiff for large k."""
+    return sd.stack([y[1], k * (1 - y[0] ** 2) * y[1] - y[0]])
+
+
+@pytest.fixture(scope="module")
+def sensitivities_of_the_oscillator():
+    """Columns by y0[0], y0[1], k: variational equations written by hand, solved by SciPy."""
+
+    def slopes(_, z):
+        y, rows = z[:2], z[2:].reshape(3, 2)
+        slope = [y[1], 100 * (1 - y[0] ** 2) * y[1] - y[0]]
+        moved = rows @ np.array([[0, 1], [-200 * y[0] * y[1] - 1, 100 * (1 - y[0] ** 2)]]).T
+        moved[2, 1] += (1 - y[0] ** 2) * y[1]
+        return np.concatenate([slope, moved.ravel()])
+
+    start = [2.0, 0, 1, 0, 0, 1, 0, 0]
+    solved = integrate.solve_ivp(slopes, (0, 20), start, method="Radau", rtol=1e-12, atol=1e-14)
+    return solved.y[2:, -1].reshape(3, 2).T
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
+def test_steps_chosen_for_sensitivities_give_them_to_the_tolerance(
+    method, mode, sensitivities_of_the_oscillator
+):
+    found = {}
+    for chosen in (False, True):
+        ys = sd.odeint(oscillator, y0, [0.0, 20.0], method=method, sensitivities=chosen)
+        parts = [sd.jacobian(ys[-1], y0, mode=mode), sd.jacobian(ys[-1], k, mode=mode)]
+        by_start, by_k = nm.interpret(parts, {y0: [2.0, 0.0], k: 100.0})
+        found[chosen] = np.column_stack([by_start, by_k])
+    expected = sensitivities_of_the_oscillator
+    tolerance = 1e-8 + 1e-8 * abs(expected)
+    assert (abs(found[True] - expected) <= 5 * tolerance).all()
+    if method != "Radau":  # the steps that do for y alone are too long
+        assert (abs(found[False] - expected) > 50 * tolerance).any()
+
+
+def test_each_tangent_is_within_the_tolerance_however_many_there_are():
+    """SciPy's norm is a mean over all, in which one row that is off is lost among hundreds."""
+    many = sd.symbol("many", 300)
+    rhs = lambda y, t: 30 * k * sd.cos(30 * t) + sd.sum(sd.tanh(many * y))  # noqa: E731
+    ys = sd.odeint(rhs, 0.0, [0.0, 1.0], rtol=1e-5, atol=1e-5, sensitivities=True)
+    slope = nm.interpret(sd.diff(ys[-1], k), {k: 0.0, many: np.zeros(300)})
+    assert abs(slope - np.sin(30)) < 2e-5
+
+
+@pytest.mark.parametrize("method", TABLEAUS)
+def test_sensitivities_of_trees_batches_named_lengths_and_data(method):
+    q, v, w, n = (
+        sd.symbol("q"),
+        sd.symbol("v", "n"),
+        sd.symbol("w", ("n", "n")),
+        sd.symbol("number", (), int),
+    )
+    at = np.linspace(0, 1, 3)
+    words = {"method": method, "sensitivities": True}
+    ys = sd.odeint(
+        lambda u, s: {"p": u["q"], "q": -k * u["p"] + sd.sin(a * s)},
+        {"p": 1.0, "q": q},
+        at,
+        **words,
+    )
+    slope = sd.stack([sd.diff(ys["p"][-1], x) for x in (k, a, q)])
+    rows = np.array([[0.5, 1.0], [2.0, 0.0], [1.0, -1.0]])
+    batch = sd.batch(slope, {k: (ks := sd.symbol("ks", 3)), a: (many := sd.symbol("as", 3))})
+    found = nm.interpret(batch, {ks: rows[:, 0], many: rows[:, 1], q: 0.3})
+    each = [nm.interpret(slope, {k: x, a: y, q: 0.3}) for x, y in rows]
+    np.testing.assert_array_equal(found, each)
+    ys = sd.odeint(lambda u, s: sd.tanh(w @ u) - n * u, v, at, **words)
+    close = sd.odeint(lambda u, s: sd.tanh(w @ u) - n * u, v, at, rtol=1e-12, atol=1e-12)
+    values = {w: np.arange(9.0).reshape(3, 3) / 9, v: np.ones(3), n: 2}
+    one, other = nm.interpret([sd.grad(sd.sum(y[-1] ** 2), w) for y in (ys, close)], values)
+    np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-8)
