@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 import symdiff as sd
 from numeric.extras import extra
+from numeric.lowering.arguments import precision
 from numeric.lowering.function import Function, lower
+from numeric.lowering.values import WEAK
 from numeric.shards.places import by_dask, is_dask_array, is_of_dask, on_executor
-from numeric.shards.subtotals import ShardProgram
+from numeric.shards.subtotals import ShardProgram, in_kind, in_precision
+from symdiff.calculus.real_values import is_real
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.expr import Expr
@@ -18,7 +23,7 @@ from symdiff.graph.node import topological
 from symdiff.transforms.row_sums import row_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from concurrent.futures import Executor
 
     from numeric.shards.subtotals import Subtotal
@@ -78,34 +83,59 @@ def sharded(
 
 
 class _Walk(NamedTuple):
-    """One pass: what is computed before it, and what its shards run."""
+    """One pass: what is computed before it, what its shards run, and what they take and keep.
+
+    ``given`` are the places, among all that is given, of what its shards take, and ``kept`` those
+    among all that a shard kept.
+    """
 
     before: Function | None
     program: ShardProgram
+    given: tuple[int, ...]
+    kept: tuple[int, ...]
 
 
 class _Task:
     """A plan, lowered: the passes over the shards, and the results of their sums."""
 
-    def __init__(self, plan: Plan, of: Sharded, tangents: tuple[Expr, ...]) -> None:
+    def __init__(
+        self, outputs: Sequence[Expr], plan: Plan, of: Sharded, tangents: tuple[Expr, ...] = ()
+    ) -> None:
         others = (*of.others, *tangents)
-        number = () if plan.rows is None else (plan.rows,)
-        wholes: tuple[Expr, ...] = ()
-        self.number = number
+        wholes: list[Expr] = []
+        given: list[Expr] = []
+        kept: list[Expr] = []
         self.walks: list[_Walk] = []
-        first = plan.passes[:1]
-        self.counts_first = bool(first) and plan.rows in set(
-            topological([s.part for s in first[0].sums])
-        )
-        for given, sums in plan.passes:
-            known = (*others, *number, *wholes)
-            before = lower([y for _, y in given], known) if given else None
-            symbols = (*of.rows, *others, *number, *[x for x, _ in given])
-            function = lower([s.part for s in sums], symbols, **of.options)
+        self.counts_first = False
+        contents: list[Expr] = [*plan.results]
+        for p, (new, sums, later) in enumerate(plan.passes):
+            known = (*others, *wholes, *given, plan.rows)
+            before = lower([y for _, y in new], known) if new else None
+            given += [x for x, _ in new]
+            parts = [*[s.part for s in sums], *[y for _, y in later]]
+            used = set(topological(parts))
+            takes, keeps = _places(given, used), _places(kept, used)
+            symbols = (*of.rows, *[kept[i] for i in keeps])
+            symbols += (*others, *[given[i] for i in takes], plan.rows)
+            function = lower(parts, symbols, **of.options)
             joins = tuple([s.join for s in sums])
-            self.walks.append(_Walk(before, ShardProgram(function, of.axes, joins, of.over)))
-            wholes += tuple([s.whole for s in sums])
-        self.after = lower(plan.results, (*others, *number, *wholes))
+            program = ShardProgram(function, of.axes, joins, of.over)
+            self.walks.append(_Walk(before, program, takes, keeps))
+            wholes += [s.whole for s in sums]
+            kept += [x for x, _ in later]
+            contents += [*[y for _, y in new], *parts]
+            self.counts_first |= p == 0 and plan.counts(contents[len(plan.results) :])
+        self.counts = plan.counts(contents)
+        self.after = lower(plan.results, (*others, *wholes, *given, plan.rows))
+        self.real = [is_real(y) for y in outputs]
+        self.numbers = [x.dtype is float for x in others]
+        # Data of the formula takes part in the precision of a call.
+        data = [x.op.value.dtype for x in topological(contents) if x.op.__class__ is ops.Constant]
+        self.data = [dtype for dtype in data if dtype.kind != "b"]
+
+
+def _places(symbols: Sequence[Expr], used: Container[Expr]) -> tuple[int, ...]:
+    return tuple([i for i, x in enumerate(symbols) if x in used])
 
 
 class Sharded:
@@ -141,7 +171,7 @@ class Sharded:
             what = ", ".join([f"{_name(x)} {x.shape}" for x in self.rows]) or "none"
             raise ShapeError(f"sharded: inputs with an axis {over}: {what}")
         self._places = {_name(x): i for i, x in enumerate(inputs)}
-        self._value = _Task(plan, self, ())
+        self._value = _Task(outputs, plan, self)
 
     @property
     def passes(self) -> int:
@@ -251,8 +281,9 @@ class Sharded:
     ) -> _Task:
         task = self._tasks.get(key)
         if task is None:
-            plan = row_sums(tuple(outputs()), self.over)
-            task = self._tasks[key] = _Task(plan, self, tangents)
+            found = tuple(outputs())
+            task = _Task(found, row_sums(found, self.over), self, tangents)
+            self._tasks[key] = task
         return task
 
     def _scalar(self, method: str) -> Expr:
@@ -287,39 +318,63 @@ class Sharded:
         """The passes of a task over the data, one after the other."""
         data = self._bound(args, named)
         shards, rows = self._shards(data)
-        others = (*[data[_name(x)] for x in self.others], *more)
+        others: tuple[Any, ...] = (*[data[_name(x)] for x in self.others], *more)
         dask = any(is_of_dask(x) for shard in shards for x in shard)
 
-        def walked(program: ShardProgram, given: tuple[Any, ...]) -> Subtotal:
+        def walked(
+            program: ShardProgram, same: tuple[Any, ...], data: Sequence[tuple[Any, ...]]
+        ) -> Subtotal:
             if dask:
-                return by_dask(program, given, shards, self._progress)
-            return on_executor(self._executor, program, given, shards, self._progress)
+                return by_dask(program, same, data, self._progress)
+            return on_executor(self._executor, program, same, data, self._progress)
 
         def counted() -> int:
             # Dask's keys name data that does not change: it is counted once for a fit.
             keys = [getattr(shard[0], "key", None) for shard in shards]
             if None in keys or keys != self._counted[0]:
-                number = walked(ShardProgram(None, self.axes, (), self.over), ()).rows
+                number = walked(ShardProgram(None, self.axes, (), self.over), (), shards).rows
                 self._counted = keys, number
             return self._counted[1]
 
         if rows is None and task.counts_first:
             rows = counted()
+        strong = [*task.data, *[np.asarray(x).dtype for x in others if x.__class__ not in WEAK]]
+        # The rows are among what the first pass computes with, and so they tell it their precision.
+        frame = np.zeros((rows or 0, 0), np.result_type(*task.data) if task.data else bool)
+        kinds = [x.dtype for x in shards[0] if hasattr(x, "dtype")]
         wholes: tuple[Any, ...] = ()
-        for before, program in task.walks:
-            fixed = (*others, *((0 if rows is None else rows,) if task.number else ()))
-            given = (*fixed, *(() if before is None else before(*fixed, *wholes)))
-            subtotal = walked(program, given)
-            if rows is None:  # the first pass did not ask
-                rows = subtotal.rows
+        given: tuple[Any, ...] = ()
+        kept: list[tuple[Any, ...]] = [()] * len(shards)
+        for p, (before, program, takes, keeps) in enumerate(task.walks):
+            if before is not None:
+                given += in_kind(
+                    before.outputs, before(*others, *wholes, *given, frame), frame.dtype
+                )
+            same = (*others, *[given[i] for i in takes], frame)
+            # An empty shard kept nothing, and is not computed.
+            arrays = [(*x, *[y[i] for i in keeps if y]) for x, y in zip(shards, kept, strict=True)]
+            subtotal = walked(program, same, arrays)
+            kept = [(*x, *y) for x, y in zip(kept, subtotal.kept, strict=True)]
+            rows = subtotal.rows if rows is None else rows  # where the first pass did not ask
             if subtotal.values is None:  # no shard has a row
-                subtotal = program.subtotal(0, given, *_computed(shards[0]), empty=True)
+                subtotal = program.subtotal(0, same, *_computed(arrays[0]), empty=True)
+                kept[0] += subtotal.kept[0]
             assert subtotal.values is not None
-            wholes = (*wholes, *subtotal.values)
-        if rows is None and task.number:
+            wholes += subtotal.values
+            if p == 0:
+                kinds = [np.dtype(kind.partition(" ")[0]) for kind in subtotal.kinds]
+                frame = np.zeros((rows, 0), precision([*strong, *kinds]))
+                others = tuple(
+                    [
+                        frame.dtype.type(x) if x.__class__ in WEAK and real else x
+                        for x, real in zip(others, task.numbers, strict=True)
+                    ]
+                )
+        if rows is None and task.counts:
             rows = counted()
-        known = (*others, *((rows,) if task.number else ()), *wholes)
-        return task.after(*known)  # type: ignore[no-any-return]
+        frame = np.zeros((rows or 0, 0), precision([*strong, *kinds]))
+        results = task.after(*others, *wholes, *given, frame)
+        return in_precision(task.real, results, frame.dtype)
 
     def _bound(self, args: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:
         names = list(self._places)

@@ -5,6 +5,7 @@ Everything here is found by name when a worker unpickles it, and knows nothing o
 
 from __future__ import annotations
 
+import math
 import pickle
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.lowering.function import Function
+    from symdiff.graph.expr import Expr
 
 # So many neighbours are joined by one task: a tree of three levels, as it is for any grouping.
 GROUP = 8
@@ -36,21 +38,51 @@ class ShardError(RuntimeError):
 class Subtotal(NamedTuple):
     """What the rows of a shard, or of neighbouring ones, contribute.
 
-    ``values`` is None where there are no rows: an empty shard has nothing to say.
+    ``values`` is None where there are no rows: an empty shard has nothing to say.  ``kept`` is
+    what each shard hands on to later passes.
     """
 
     shard: int  # the first one
     rows: int
     kinds: tuple[str, ...]  # of the arrays: dtypes and shapes, which are the same in all shards
     values: tuple[Any, ...] | None
+    kept: tuple[tuple[Any, ...], ...] = ()
+
+
+class Mask(NamedTuple):
+    """Truth values on their way: the places of the true ones if they are few, else bits."""
+
+    shape: tuple[int, ...]
+    content: NDArray[Any]
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Mask:
+        """The mask of an array.
+
+        >>> Mask.of(np.arange(200) == 7).content, Mask.of(np.ones((2, 4), bool)).content
+        (array([7]), array([255], dtype=uint8))
+        """
+        places = np.flatnonzero(values)
+        sparse = 64 * places.size <= values.size
+        return cls(values.shape, places if sparse else np.packbits(values))
+
+    def array(self) -> NDArray[Any]:
+        """The truth values."""
+        if self.content.dtype == np.uint8:
+            bits = np.unpackbits(self.content, count=math.prod(self.shape))
+            return bits.view(bool).reshape(self.shape)
+        values = np.zeros(self.shape, bool)
+        values.reshape(-1)[self.content] = True
+        return values
 
 
 class ShardProgram:
     """What each shard computes: a Function of its rows and of what is the same for all.
 
-    ``rows`` are the names of the arrays that have rows, with their axis; they are the first inputs.
+    ``rows`` are the names of the arrays that have rows, with their axis; they are the first inputs,
+    before what the shard kept in earlier passes.  The last input has the precision of the call.
     Without a function the rows are counted.  ``joins`` are the names of NumPy's functions by which
-    the values of two subtotals become one's.
+    the values of two subtotals become one's; outputs after these are kept for later passes.
     """
 
     def __init__(
@@ -75,27 +107,24 @@ class ShardProgram:
     ) -> Subtotal:
         """The subtotal of one shard; ``empty``: of one without rows, too.
 
-        Raises ShardError from whatever is wrong with it.
+        ``data`` are its rows and what it kept.  Raises ShardError from whatever is wrong with it.
         """
         try:
-            arrays = [_laid_out(x) for x in data]
+            arrays = [_laid_out(x) for x in data[: len(self.rows)]]
             rows = self._count(arrays)
             kinds = tuple(map(self._kind, self.rows, arrays))
             if self.function is None or not (rows or empty):
-                return Subtotal(shard, rows, kinds, () if self.function is None else None)
+                nothing = () if self.function is None else None
+                return Subtotal(shard, rows, kinds, nothing, ((),))
+            kept = [x.array() if isinstance(x, Mask) else x for x in data[len(self.rows) :]]
             same = [_laid_out(x) if isinstance(x, np.ndarray) else x for x in given]
-            # Whole numbers of real operands, as counts of ties, come as real ones.
-            values = tuple(
-                [
-                    value.astype(np.int64) if y.dtype is int and value.dtype.kind == "f" else value
-                    for y, value in zip(
-                        self.function.outputs, self.function(*arrays, *same), strict=True
-                    )
-                ]
-            )
+            found = self.function(*arrays, *kept, *same)
+            found = in_kind(self.function.outputs, found, same[-1].dtype)
+            count = len(self.joins)
+            later = tuple([Mask.of(x) if x.dtype == bool else x for x in found[count:]])
         except Exception as error:
             raise ShardError(f"shard {shard}: {type(error).__name__}: {error}", shard) from error
-        return Subtotal(shard, rows, kinds, values)
+        return Subtotal(shard, rows, kinds, found[:count], (later,))
 
     def _count(self, arrays: Sequence[NDArray[Any]]) -> int:
         counts: dict[str, int] = {}
@@ -140,7 +169,7 @@ class ShardProgram:
                         for join, x, y in zip(self.joins, a.values, b.values, strict=True)
                     ]
                 )
-        return Subtotal(a.shard, a.rows + b.rows, a.kinds, values)
+        return Subtotal(a.shard, a.rows + b.rows, a.kinds, values, a.kept + b.kept)
 
     def joined_in_order(self, subtotals: Iterable[Subtotal]) -> Subtotal:
         """The same, of subtotals that come one after the other: few of them are kept at a time."""
@@ -158,6 +187,37 @@ class ShardProgram:
         for subtotal in left[1:]:
             result = self._pair(subtotal, result)
         return result
+
+
+def in_kind(outputs: Sequence[Expr], values: Sequence[Any], precision: np.dtype) -> tuple[Any, ...]:
+    """Values in the dtypes of the outputs: as the programs of later passes take them.
+
+    Whole numbers of real operands, as steps, come as real ones.
+    """
+    whole = [
+        value.astype(np.int64) if y.dtype is int and value.dtype.kind == "f" else value
+        for y, value in zip(outputs, values, strict=True)
+    ]
+    return in_precision([y.dtype is float for y in outputs], whole, precision)
+
+
+def in_precision(
+    real: Sequence[bool], values: Sequence[Any], precision: np.dtype
+) -> tuple[Any, ...]:
+    """Values of which the ``real`` ones have the precision of a call, as ``lower`` gives them.
+
+    A narrow call has no wide numbers, though counts make some on the way; in a wide call, numbers
+    that are narrow stay so.
+    """
+    narrow = precision.kind == "f" and precision.itemsize < 8
+    return tuple(
+        [
+            value.astype(precision)
+            if is_real and value.dtype != precision and (narrow or value.dtype.kind != "f")
+            else value
+            for is_real, value in zip(real, values, strict=True)
+        ]
+    )
 
 
 def _laid_out(x: Any) -> NDArray[Any]:

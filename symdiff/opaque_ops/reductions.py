@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["ArgMax", "ArgMin", "LogSumExp", "Max", "Min", "Prod", "ProdOthers"]
 
 
-def _stretched(y: Expr, x: Expr) -> Expr:
+def stretched(y: Expr, x: Expr) -> Expr:
     """``y`` (x without its last axis) broadcast along that axis."""
     word = tuple(range(x.ndim))
     return contract([(y, word[:-1])], word, dict(enumerate(x.shape)))
@@ -134,7 +134,7 @@ class Extreme(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dy = sum over the m ties x_j = y of dx_j / m``."""
         x = node.args[0]
-        ties = pointwise(_equal_in(self.name), x, _stretched(node, x))
+        ties = pointwise(_equal_in(self.name), x, stretched(node, x))
         # where there is a nan it is what was found, though it equals nothing
         ties = primitive("logical_or", ties, primitive("not_equal", x, x))
         word = tuple(range(x.ndim))
@@ -198,7 +198,7 @@ class LogSumExp(Opaque):
         share = _of_one(node, t, weight)
         if share is not None:
             return share
-        return weighted(primitive("exp", x - _stretched(node, x)), t, 1)
+        return weighted(primitive("exp", x - stretched(node, x)), t, 1)
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 3 * length("n")

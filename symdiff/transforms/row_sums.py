@@ -5,23 +5,31 @@ rows are summed, sums over parts of the rows are all that the parts have to say:
 such sums is computed in *passes*, of which each needs the sums of those before it.  The mean of a
 loss takes one; a standard deviation takes two, for the mean is needed before squares are summed.
 That a graph is of this kind is read off its ops: what nobody knows to be is refused.
+
+Each pass is a program of its own, and two programs may round the same rows differently.  So what a
+comparison decides is decided in one pass and handed on to those after it, as data.
 """
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff.errors import NotAdditive
 from symdiff.graph import ops
+from symdiff.graph.algebra import opaque, primitive, select
+from symdiff.graph.axis_lengths import names as names_of
 from symdiff.graph.expr import Expr, rebuild
-from symdiff.graph.leaves import named_dummy
+from symdiff.graph.leaves import full, named_dummy, named_size
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 from symdiff.graph.ranges import WHOLE
+from symdiff.opaque_ops.reductions import Extreme, stretched
 from symdiff.opaque_ops.sequences import Put, Take
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from symdiff.graph.node import Dim
 
@@ -42,22 +50,32 @@ class RowSum(NamedTuple):
 class Pass(NamedTuple):
     """One walk over the data.
 
-    ``given``: symbols that the sums contain, and what they are in terms of earlier sums.
+    ``given``: symbols that this pass and later ones contain, and what they are in terms of earlier
+    sums and of what was given before.  ``kept``: symbols that parts contain in later passes, and
+    what the same part computes for them in this one.
     """
 
     given: tuple[tuple[Expr, Expr], ...]
     sums: tuple[RowSum, ...]
+    kept: tuple[tuple[Expr, Expr], ...]
 
 
 class Plan(NamedTuple):
-    """Passes over the rows, and the results in terms of their sums.
+    """Passes over the rows, and the results in terms of their sums and of what was given.
 
-    ``rows`` is the symbol of the number of all rows, None where nothing depends on it.
+    ``rows`` is a symbol of an array without elements, whose first axis is as long as all rows
+    together: the passes and the results contain the length of that axis, if they need it.
     """
 
-    rows: Expr | None
+    rows: Expr
     passes: tuple[Pass, ...]
     results: tuple[Expr, ...]
+
+    def counts(self, expressions: Iterable[Expr]) -> bool:
+        """Whether the expressions contain the number of all rows."""
+        (name, _) = self.rows.shape
+        sizes = [x.op for x in topological(list(expressions)) if isinstance(x.op, ops.Size)]
+        return any(op.name == name for op in sizes)
 
 
 class _Known(NamedTuple):
@@ -81,10 +99,10 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
     >>> import symdiff as sd
     >>> x = sd.symbol("x", "n")
     >>> rows, passes, results = row_sums([sd.std(x)], "n")
-    >>> for given, sums in passes:
+    >>> for given, sums, _ in passes:
     ...     print([str(value) for _, value in given], [str(s.part) for s in sums])
     [] ['sum(x)']
-    ['sum[0]/rows of n'] ['sum((x - given[0])**2)']
+    ['sum[0]/all_n'] ['sum((x - given[0])**2)']
     >>> row_sums([sd.cumsum(x)[-1]], "n")
     Traceback (most recent call last):
         ...
@@ -111,7 +129,7 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
     for output in outputs:
         if known[output].axis is not None:
             raise NotAdditive(f"a result has the axis {over}, a row for each of the data", output)
-    return _plan(order, outputs, over, known, sums)
+    return _Planner(order, outputs, over, known, sums).plan()
 
 
 def _rows(node: Expr, over: str) -> list[int]:
@@ -211,48 +229,249 @@ def _by_row(node: Expr, k: int, axis: int | None) -> bool:
     return False
 
 
-def _plan(
-    order: Sequence[Expr],
-    outputs: Sequence[Expr],
-    over: str,
-    known: Mapping[Expr, _Known],
-    sums: Mapping[Expr, str],
-) -> Plan:
-    """The passes: what parts sum, with symbols for what is known when they do."""
-    counts = {x for x in order if isinstance(x.op, ops.Size) and x.op.name == over}
-    number = named_dummy(f"rows of {over}", (), int) if counts else None
-    # What rows need of what is no row, and is not known before the first pass.
-    in_parts = [x for x in order if x in sums or known[x].axis is not None]
-    needed = dict.fromkeys(
-        arg for x in in_parts for arg in x.args if known[arg].axis is None and known[arg].level
-    )
-    given = {x: named_dummy(f"given[{i}]", x.shape, x.dtype) for i, x in enumerate(needed)}
-    wholes = {x: named_dummy(f"sum[{i}]", x.shape, x.dtype) for i, x in enumerate(sums)}
-    shares: dict[Expr, Expr] = {}
-    part: dict[Expr, Expr] = {}  # nodes as the parts compute them
-    whole: dict[Expr, Expr] = {}  # and as they are computed of sums
-    for x in order:
-        if number is not None and x in counts:
-            part[x] = whole[x] = number
-            continue
-        if all(arg in part for arg in x.args):
-            part[x] = rebuild(x, tuple([part[arg] for arg in x.args]))
-            if x in sums:
-                shares[x] = part.pop(x)
-        if x in given:
-            part[x] = given[x]
-        if x in sums:
-            whole[x] = wholes[x]
-        elif known[x].axis is None:
-            whole[x] = rebuild(x, tuple([whole[arg] for arg in x.args]))
-    passes = []
-    for level in range(max((known[x].level for x in sums), default=0)):
-        found = [
-            RowSum(wholes[x], shares[x], join)
-            for x, join in sums.items()
-            if known[x].level == level + 1
+class _Place(NamedTuple):
+    """Of an extreme of the rows of a part: which rows are it, its value, and the next one's.
+
+    A later pass may round the rows otherwise than the pass that found the extreme.  By these
+    symbols of what that pass found it knows which rows are the extreme, and that the others are
+    not.  A nan is the extreme, too, though it equals nothing.
+    """
+
+    ties: Expr
+    value: Expr
+    others: Expr  # the extreme of all other rows
+
+    @classmethod
+    def of(cls, extreme: Expr, i: int) -> _Place:
+        """Symbols for the place of an extreme."""
+        rows = extreme.args[0]
+        return cls(
+            named_dummy(f"ties[{i}]", rows.shape, bool),
+            named_dummy(f"extreme[{i}]", extreme.shape),
+            named_dummy(f"others[{i}]", extreme.shape),
+        )
+
+    def kept(self, op: Extreme, rows: Expr, value: Expr) -> list[tuple[Expr, Expr]]:
+        """The symbols, and what they are where ``value`` is found of ``rows``."""
+        ties = primitive("equal", rows, stretched(value, rows))
+        ties = primitive("logical_or", ties, primitive("not_equal", rows, rows))
+        worst = full(rows.shape, -math.inf if op.name == "max" else math.inf)
+        others = opaque(op, select(ties, worst, rows))
+        return list(zip(self, (ties, value, others), strict=True))
+
+    def ordered(self, op: Extreme, rows: Expr) -> Expr:
+        """Rows that were computed again, at their side of the extreme."""
+        bound = stretched(self.others, rows)
+        pair = (rows, bound) if op.name == "max" else (bound, rows)
+        beyond = select(primitive("less_equal", *pair), rows, bound)
+        return select(self.ties, stretched(self.value, rows), beyond)
+
+
+class _Planner:
+    """What each pass computes; its nodes are those of the outputs.
+
+    ``given`` has the symbols of nodes without rows that are computed before a pass, for rows and
+    for later passes.  ``handed`` are those of them that are comparisons which several programs
+    need, with the first pass that does; ``kept`` the same of rows, with a symbol for later passes.
+    ``compared`` has, for each pass, the extremes of earlier ones that it compares rows with.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[Expr],
+        outputs: Sequence[Expr],
+        over: str,
+        known: Mapping[Expr, _Known],
+        sums: Mapping[Expr, str],
+    ) -> None:
+        self.order, self.outputs, self.over = order, outputs, over
+        self.known, self.sums = known, sums
+        self.passes = range(max((known[x].level for x in sums), default=0))
+        name, taken = f"all_{over}", set(names_of(order))
+        while name in taken:
+            name += "_"
+        self.rows, self.number = named_dummy(f"rows of {over}", (Length(name), 0)), named_size(name)
+        self.wholes = {x: named_dummy(f"sum[{i}]", x.shape, x.dtype) for i, x in enumerate(sums)}
+        # What rows need of what is no row, and is not known before the first pass.
+        in_parts = [x for x in order if x in sums or known[x].axis is not None]
+        needed = dict.fromkeys(
+            arg for x in in_parts for arg in x.args if known[arg].axis is None and known[arg].level
+        )
+        self.given = {x: named_dummy(f"given[{i}]", x.shape, x.dtype) for i, x in enumerate(needed)}
+        self.handed: dict[Expr, int] = {}
+        self.kept: dict[Expr, tuple[int, Expr]] = {}
+        self.read = self._read_by_passes()
+        self.new = self._given_anew()
+        self._hand_on()
+        self.compared = [self._compared(p) for p in self.passes]
+        extremes = dict.fromkeys([x for met in self.compared for x in met])
+        self.places = {x: _Place.of(x, i) for i, x in enumerate(extremes)}
+
+    def plan(self) -> Plan:
+        """The passes and the results."""
+        passes = []
+        for p in self.passes:
+            part, shares = self._part(p)
+            whole = self._whole(p)
+            sums = [
+                RowSum(self.wholes[x], shares[x], join)
+                for x, join in self.sums.items()
+                if self.known[x].level == p + 1
+            ]
+            kept = [(symbol, part[x]) for x, (first, symbol) in self.kept.items() if first == p]
+            for x, place in self.places.items():
+                if self.known[x].level == p + 1:
+                    kept += place.kept(_extreme(x), part[x.args[0]], shares[x])
+            given = tuple([(self.given[x], whole[x]) for x in self.new[p]])
+            passes.append(Pass(given, tuple(sums), tuple(kept)))
+        whole = self._whole(len(self.passes))
+        return Plan(self.rows, tuple(passes), tuple([whole[y] for y in self.outputs]))
+
+    def _part(self, p: int) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
+        """Nodes as the parts compute them in a pass, and their shares in the sums."""
+        part: dict[Expr, Expr] = {}
+        shares: dict[Expr, Expr] = {}
+        snapped = defaultdict(list)
+        for extreme in self.compared[p]:
+            snapped[extreme.args[0]].append(extreme)
+        for x in self.order:
+            if self._is_number(x):
+                part[x] = self.number
+                continue
+            if x in self.kept and self.kept[x][0] < p:
+                part[x] = self.kept[x][1]
+                continue
+            if all(arg in part for arg in x.args):
+                part[x] = rebuild(x, tuple([part[arg] for arg in x.args]))
+                if x in self.sums:
+                    shares[x] = part.pop(x)
+            if x in self.given:
+                part[x] = self.given[x]
+            for extreme in snapped.get(x, ()):
+                part[x] = self.places[extreme].ordered(_extreme(extreme), part[x])
+        return part, shares
+
+    def _whole(self, p: int) -> dict[Expr, Expr]:
+        """Nodes without rows as they are computed of sums, before a pass or after the last one."""
+        whole: dict[Expr, Expr] = {}
+        for x in self.order:
+            if self._is_number(x):
+                whole[x] = self.number
+            elif x in self.sums:
+                whole[x] = self.wholes[x]
+            elif self.handed.get(x, p) < p:
+                whole[x] = self.given[x]
+            elif self.known[x].axis is None:
+                whole[x] = rebuild(x, tuple([whole[arg] for arg in x.args]))
+        return whole
+
+    def _is_number(self, x: Expr) -> bool:
+        return isinstance(x.op, ops.Size) and x.op.name == self.over
+
+    # What is decided once ------------------------------------------------------------------------
+
+    def _read_by_passes(self) -> list[set[Expr]]:
+        """What the parts read or compute in each pass; ``kept`` are comparisons that recur.
+
+        A comparison of a pass is one of the passes after it, which read no more of its operands.
+        """
+        exact = self._exact(self.given)
+        first: dict[Expr, int] = {}
+        read = []
+        for p in self.passes:
+            sums = [x for x in self.sums if self.known[x].level == p + 1]
+            met = _reached([arg for x in sums for arg in x.args], {*self.given, *first})
+            for x in self.order:
+                if x not in met or self.known[x].axis is None or not _decides(x, exact):
+                    continue
+                if x in first:
+                    symbol = named_dummy(f"kept[{len(self.kept)}]", x.shape, bool)
+                    self.kept.setdefault(x, (first[x], symbol))
+                else:
+                    first[x] = p
+            read.append(met)
+        return read
+
+    def _given_anew(self) -> list[list[Expr]]:
+        """What is given to each pass that none before it was given."""
+        new, shown = [], set[Expr]()
+        for p in self.passes:
+            new.append([x for x in self.given if x in self.read[p] and x not in shown])
+            shown.update(new[-1])
+        return new
+
+    def _hand_on(self) -> None:
+        """Comparisons without rows that several programs need: they are given by the first."""
+        exact = self._exact(self.sums)
+        programs = []
+        for p in self.passes:
+            programs += [(p, _reached(self.new[p], self.sums)), (p, self.read[p])]
+        programs.append((len(self.passes), _reached(self.outputs, self.sums)))
+        for x in self.order:
+            if self.known[x].axis is None and _decides(x, exact):
+                users = [p for p, met in programs if x in met]
+                if len(users) > 1 and users[0] < len(self.passes):
+                    self.handed[x] = users[0]
+                    name = f"given[{len(self.given)}]"
+                    self.given.setdefault(x, named_dummy(name, x.shape, x.dtype))
+                    self.new = [[y for y in new if y is not x] for new in self.new]
+                    self.new[users[0]].append(x)
+
+    def _exact(self, known: Iterable[Expr]) -> set[Expr]:
+        """Nodes that have the same bits in all programs: data, as the ``known`` are, and moved."""
+        exact = set(known)
+        for x in self.order:
+            op = x.op
+            moves = isinstance(op, ops.Slice) or (
+                isinstance(op, ops.Contract)
+                and len(op.letters) == 1
+                and set(op.letters[0]) <= set(op.out)
+            )
+            if isinstance(op, ops.Symbol) or (
+                all(arg in exact for arg in x.args) and (moves or not x.args)
+            ):
+                exact.add(x)
+        return exact
+
+    def _compared(self, p: int) -> list[Expr]:
+        """The extremes of earlier passes that a pass may compare rows with."""
+        candidates = [
+            x
+            for x in self.sums
+            if self.known[x].level <= p
+            and isinstance(x.op, Extreme)
+            and x.dtype is float
+            and not isinstance(x.args[0].op, ops.Symbol)
+            and x.args[0] in self.read[p]
         ]
-        used = set(topological([s.part for s in found]))
-        before = [(s, whole[x]) for x, s in given.items() if s in used]
-        passes.append(Pass(tuple(before), tuple(found)))
-    return Plan(number, tuple(passes), tuple([whole[y] for y in outputs]))
+        if not candidates:
+            return []
+        below = set(topological([x for x in self.given if x in self.read[p]]))
+        return [x for x in candidates if x in below]
+
+
+def _extreme(node: Expr) -> Extreme:
+    assert isinstance(node.op, Extreme)
+    return node.op
+
+
+def _decides(x: Expr, exact: Container[Expr]) -> bool:
+    """Whether a node compares real numbers that may be rounded otherwise in another program."""
+    return (
+        x.dtype is bool
+        and isinstance(x.op, ops.Pointwise)
+        and any(arg.dtype is float and arg not in exact for arg in x.args)
+    )
+
+
+def _reached(roots: Iterable[Expr], ends: Container[Expr]) -> set[Expr]:
+    """Nodes that the roots are computed from, with nothing beneath the ``ends``."""
+    reached = set(roots)
+    waiting = list(reached)
+    while waiting:
+        x = waiting.pop()
+        if x not in ends:
+            new = [arg for arg in x.args if arg not in reached]
+            reached.update(new)
+            waiting += new
+    return reached

@@ -62,8 +62,8 @@ _shards(
 
 _shards(
     "the-number-of-rows-is-that-of-the-shard",
-    "            part[x] = whole[x] = number\n            continue\n",
-    "            whole[x] = number\n            part[x] = x\n            continue\n",
+    "                part[x] = self.number\n",
+    "                part[x] = x\n",
     "test_shards_have_the_derivatives_of_the_whole[a mean inside a sum]",
 )
 _shards(
@@ -74,9 +74,63 @@ _shards(
 )
 _shards(
     "the-first-pass-takes-all-sums",
-    "            if known[x].level == level + 1\n",
-    "            if known[x].level >= level + 1\n",
+    "                for x, join in self.sums.items()\n"
+    "                if self.known[x].level == p + 1\n",
+    "                for x, join in self.sums.items()\n"
+    "                if self.known[x].level >= p + 1\n",
     "test_shards_have_the_derivatives_of_the_whole[standardised]",
+)
+
+# What is decided once ----------------------------------------------------------------------------
+
+_shards(
+    "rows-are-compared-as-they-are-computed-again",
+    "            for extreme in snapped.get(x, ()):\n",
+    "            for extreme in ():\n",
+    "test_extremes_of_standardised_rows",
+)
+_shards(
+    "other-rows-may-pass-the-extreme",
+    '        beyond = select(primitive("less_equal", *pair), rows, bound)\n',
+    "        beyond = rows\n",
+    "test_a_formula_may_compare_rows_with_their_extreme",
+)
+_shards(
+    "a-nan-is-no-extreme",
+    '        ties = primitive("logical_or", ties, primitive("not_equal", rows, rows))\n        worst',
+    "        worst",
+    "test_rows_that_are_no_numbers_count_as_in_one_program",
+)
+_shards(
+    "each-pass-decides-comparisons-of-rows",
+    "if x in self.kept and self.kept[x][0] < p:",
+    "if False:",
+    "test_a_comparison_is_made_by_one_program",
+    "test_a_count_and_a_selection_agree",
+)
+_shards(
+    "each-program-decides-comparisons-of-sums",
+    "            elif self.handed.get(x, p) < p:\n",
+    "            elif False:\n",
+    "test_a_comparison_is_made_by_one_program",
+)
+_shards(
+    "dense-masks-are-places",
+    "sparse = 64 * places.size <= values.size",
+    "sparse = True",
+    "test_masks_are_what_they_were",
+)
+_shards(
+    "counts-make-narrow-calls-wide",
+    '    narrow = precision.kind == "f" and precision.itemsize < 8\n',
+    "    narrow = False\n",
+    "test_results_have_the_dtypes_of_lower",
+)
+_shards(
+    "a-step-before-a-pass-stays-real",
+    'value.astype(np.int64) if y.dtype is int and value.dtype.kind == "f" else value',
+    "value",
+    "test_the_hessian_of_a_norm",
 )
 
 # Subtotals ----------------------------------------------------------------------------------------
