@@ -404,7 +404,7 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
     be lost; ShapeError for lists that are no array, ValueError for an integer beyond the floats.
     """
     if value.__class__ is np.ndarray and value.dtype.kind in _ACCEPTED[x.dtype]:
-        return value  # as most are
+        return _native(value)  # as most are
     if isinstance(value, Expr):
         raise TypeError(
             f"{what} {x.name}: expected numbers, got the expression {value!r}; sd.substitute puts "
@@ -423,7 +423,13 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
         kind = "a masked array" if isinstance(value, np.ma.MaskedArray) else f"dtype {array.dtype}"
         advice = "; pass real and imaginary parts" if array.dtype.kind == "c" else ""
         raise TypeError(f"{what} {x.name}: expected dtype {x.dtype.__name__}, got {kind}{advice}")
-    return array
+    return _native(array)
+
+
+def _native(array: np.ndarray) -> np.ndarray:
+    """The array in the processor's order of bytes, which all results have."""
+    dtype = array.dtype
+    return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
 
 
 def bindable(x: Expr, value: Any) -> Any:
@@ -472,6 +478,5 @@ def _real_numbers(
             f"{what}: expected shape {shape_text(shape)}, that of the {whose}, "
             f"got {shape_text(array.shape)}"
         )
-    if array.dtype.kind != "f":
-        array = array.astype(np.float64)
+    array = _native(array) if array.dtype.kind == "f" else array.astype(np.float64)
     return array if array.ndim else array[()]

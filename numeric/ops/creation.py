@@ -274,7 +274,7 @@ def as_kind(array: np.ndarray, kind: np.dtype | None, copy: bool) -> np.ndarray:
 
 def _usable(array: np.ndarray) -> np.ndarray:
     """An array of NumPy that a tensor can hold as it is."""
-    if array.dtype not in OF_NUMPY:
+    if array.dtype not in OF_NUMPY and array.dtype.newbyteorder("=") not in OF_NUMPY:
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only "
             "supported types are: float64, float32, float16, int64, int32, int16, int8, uint8, "
@@ -285,6 +285,11 @@ def _usable(array: np.ndarray) -> np.ndarray:
             "At least one stride in the given numpy array is negative, and tensors with negative "
             "strides are not currently supported. (You can probably work around this by making a "
             "copy of your array  with array.copy().) "
+        )
+    if not array.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion "
+            "between byte orders is currently not supported."
         )
     if array.dtype is not OF_NUMPY[array.dtype].numpy:  # equal dtypes must be one object
         array = array.view(OF_NUMPY[array.dtype].numpy)

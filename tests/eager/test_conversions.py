@@ -179,6 +179,16 @@ def test_numpy_shares_memory():
     assert into.tolist() == [0, 1, 2]
 
 
+def test_other_orders_of_bytes_are_refused():
+    there = np.array([1.0, 2.0], ">f8")
+    message = "given numpy array has byte order different from the native byte order. Conversion "
+    for make in (torch.tensor, torch.from_numpy, torch.as_tensor, torch.asarray):
+        for array in (there, there.astype(">i4"), there.astype(">f2")):
+            with pytest.raises(ValueError, match=message):
+                make(array)
+    assert torch.tensor(there[1]).item() == 2.0
+
+
 def test_numpy_numbers_are_constants():
     x = leaf(1.0, 2.0)
     (np.float64(3) * x + np.float32(1)).sum().backward()

@@ -1235,3 +1235,15 @@ _machine(
     "            if part.get(v, part[x.results[0]]) > part[x.results[0]]:",
     "test_native.py::test_many_scalars_are_straight_lines",
 )
+_memory(
+    "arguments-keep-their-order-of-bytes",
+    'return array if dtype.isnative else array.astype(dtype.newbyteorder("="))',
+    "return array",
+    "test_results_have_the_order_of_bytes_of_the_processor",
+)
+_memory(
+    "constants-keep-their-order-of-bytes",
+    '    copy = np.array(value, value.dtype.newbyteorder("="))\n',
+    "    copy = np.array(value)\n",
+    "test_results_have_the_order_of_bytes_of_the_processor[>f4-constant slice]",
+)

@@ -315,6 +315,50 @@ def test_cotangents_and_tangents_of_other_precision_are_told_apart():
             F.jvp([VS.astype(kind)], [np.ones(4, kind)])
 
 
+MOVES = {
+    "itself": lambda x: x,
+    "slice": lambda x: x[1:3],
+    "element": lambda x: x[2],
+    "gather": lambda x: sd.take(x, sd.symbol("k", 3, dtype=int)),
+    "constant places": lambda x: x[np.array([2, 0], ">i8")],
+    "reshape": lambda x: sd.reshape(x, (2, -1)),
+    "flip": lambda x: sd.flip(x),
+    "sorted": sd.sort,
+    "broadcast": lambda x: sd.broadcast_to(x, (2, "n")),
+    "constant": lambda x: x * sd.constant(np.array([2.0], ">f8")),
+    "constant slice": lambda x: sd.constant(np.arange(4, dtype=">f4"))[1:] * sd.sum(x),
+    "absolute": sd.abs,
+    "largest": sd.max,
+    "sum": sd.sum,
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("kind", [">f8", ">f4", ">f2", ">i4"])
+def test_results_have_the_order_of_bytes_of_the_processor(name, kind):
+    x = sd.symbol("x", "n")
+    y = MOVES[name](x)
+    inputs = [s for s in (x, sd.symbol("k", 3, dtype=int)) if s in set(sd.free_symbols(y))]
+    here = np.array([3, 1, 4, 2], kind)
+    native = here.astype(here.dtype.newbyteorder("="))
+    k = np.array([2, 0, 1])
+    F = nm.lower(y, inputs)
+
+    def results(rows, places, seed):
+        value, kept = F.forward(*[rows, places][: len(inputs)])
+        seeds = np.ones(np.shape(value), seed)
+        tangents = [np.ones(4, seed), None][: len(inputs)]
+        args = [rows, places][: len(inputs)]
+        jacobian = F.jacobian(*args, wrt="x")
+        return [F(*args), value, F.backward(kept, seeds, wrt="x"), *F.jvp(args, tangents), jacobian]
+
+    expected = results(native, k, native.dtype)
+    for seed in (native.dtype, here.dtype):
+        for one, other in zip(results(here, k.astype(">i8"), seed), expected, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
 def test_what_fits_is_learnt_and_what_does_not_is_refused_as_before():
     F = nm.lower(sd.sum(sd.tanh(X @ W)), (X, W))
     wrong = [

@@ -288,7 +288,7 @@ def test_no_row_is_beyond_the_extreme():
     functions = [nm.sharded(f, [X, w], over="n") for f in (inside, beyond)]
     rng = np.random.default_rng(0)
     for _ in range(30):
-        data = np.array(list(permutations(np.round(rng.normal(size=3), 1) + [0, 2, 4])))
+        data = np.array(list(permutations(rng.normal(size=3).round(1) + np.arange(3))))
         at = np.full(3, rng.normal())
         (distances, _), (rest, (slope,)) = [
             S.value_and_grad([data[:4], data[4:]], at) for S in functions
