@@ -1245,5 +1245,5 @@ _memory(
     "constants-keep-their-order-of-bytes",
     '    copy = np.array(value, value.dtype.newbyteorder("="))\n',
     "    copy = np.array(value)\n",
-    "test_results_have_the_order_of_bytes_of_the_processor[>f4-constant slice]",
+    "test_data_of_a_formula_have_the_order_of_bytes_of_the_processor",
 )
