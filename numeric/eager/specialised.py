@@ -170,12 +170,14 @@ class Bound:
         real = [a.dtype for a in given if a.dtype.kind == "f"]
         kind = np.result_type(*real) if real else None
         # Results of real operands are real, also where they are whole numbers; the only one of
-        # narrow integers is as narrow.
+        # others has the dtype of the first, as programs add up truth values and narrow integers as
+        # wider ones; that of promoted operands may be real by its formula.
         known = op.kinds is not None or bool(real)
         if op.pointwise and op.promotion is not None:
             kind, known = np.result_type(*given), True
-        elif not (op.pointwise or real) and op.outputs == 1 and given[0].dtype.kind in "iu":
-            kind, known = given[0].dtype, True
+        elif not (op.pointwise or real) and op.outputs == 1:
+            known = op.promotion is None or self.of.ys[0].dtype is not float
+            kind = given[0].dtype if known else None
         out: list[np.ndarray] = []
         kinds = repeat(kind) if op.kinds is None else op.kinds
         for value, y, kind in zip(values, self.of.ys, kinds, strict=False):

@@ -178,6 +178,8 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         )
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected scalar type {word(a.dtype)} but found {word(b.dtype)}")
+    if a.dtype.kind == "b":
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     fit_batches(a.shape, b.shape)
     return apply(CROSS, (input, other), (axis,))
 

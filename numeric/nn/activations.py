@@ -338,6 +338,12 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     [-0.5, 2.0]
     """
     x, w = input._array, weight._array
+    if x.dtype is not w.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {word(x.dtype)} and {word(w.dtype)}"
+        )
+    if w.size != 1 and not x.ndim:
+        raise RuntimeError("Not allow zero-dim input tensor.")
     channels = x.shape[1] if x.ndim > 1 else 1
     if w.ndim > 1:
         raise RuntimeError(
@@ -348,8 +354,11 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
             f"Mismatch of parameter numbers and input channel size. Found parameter numbers = "
             f"{w.size} and channel size = {channels}."
         )
+    _real("prelu_cpu", input)
     if w.size > 1:
         weight = weight.reshape(-1, *[1] * (x.ndim - 2))
+    elif w.ndim > x.ndim:
+        weight = weight.reshape(())
     return apply(PRELU, (input, weight))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.eager.dtypes import word
+from numeric.eager.dtypes import promoted, promoted_real, word
 from numeric.eager.operations import Op
 from numeric.eager.recording import apply
 from numeric.eager.tensor import Tensor, values_of, wrap
@@ -200,8 +200,15 @@ def l1_loss(
     _compared("l1_loss", input, target)
     _checked(reduction)
     return _weighted(
-        lambda kind: apply(L1[kind], (input, target), (kind,)), weight, input, target, reduction
+        lambda kind: _sizes_of_differences(input, target, kind), weight, input, target, reduction
     )
+
+
+def _sizes_of_differences(x: Tensor, y: Tensor, reduction: str) -> Tensor:
+    if promoted((x._array, y._array)).kind == "f":
+        return apply(L1[reduction], (x, y), (reduction,))
+    each = abs(x - y)  # of integers: which of these there are, the operations say
+    return each if reduction == "none" else getattr(each, reduction)()
 
 
 def smooth_l1_loss(
@@ -220,7 +227,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return apply(L1[reduction], (input, target), (reduction,))
+        return _sizes_of_differences(input, target, reduction)
     _real("smooth_l1_cpu", input)
     return apply(SMOOTH_L1[reduction], (input, target, float(beta)), (reduction,))
 
@@ -244,6 +251,7 @@ def huber_loss(
     _checked(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    _real("huber_cpu", input)
     return _weighted(
         lambda kind: apply(HUBER[kind], (input, target, float(delta)), (kind,)),
         weight, input, target, reduction,
@@ -275,12 +283,29 @@ def _entropy_kernel(p: Array, t: Array) -> Array:
     return loss
 
 
+def _tail(x: Array) -> Any:
+    """``softplus`` of minus the size."""
+    e = np.abs(x)
+    np.negative(e, out=e)
+    np.exp(e, out=e)
+    return np.log1p(e, out=e)
+
+
+# Not ``softplus(x) - t*x``, which cancels where x is large and t is 1.
 def _logistic(x: Expr, t: Expr) -> Expr:
-    return sd.softplus(x) - t * x
+    return (1 - t) * sd.softplus(x) + t * sd.softplus(-x)
+
+
+def _logistic_kernel(x: Array, t: Array) -> Any:
+    return _tail(x) + ((1 - t) * np.maximum(x, 0) - t * np.minimum(x, 0))
 
 
 def _positive(x: Expr, t: Expr, p: Expr) -> Expr:
-    return (p * t + 1 - t) * sd.softplus(x) - p * t * x
+    return (1 - t) * sd.softplus(x) + p * t * sd.softplus(-x)
+
+
+def _positive_kernel(x: Array, t: Array, p: Array) -> Any:
+    return (1 - t + p * t) * _tail(x) + ((1 - t) * np.maximum(x, 0) - p * t * np.minimum(x, 0))
 
 
 def _times(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -298,12 +323,12 @@ BCE = {
 }
 # By whether there are weights of positive examples, and weights.
 BCE_LOGITS = {
-    key: _loss("bce_with_logits", build, labels=(_LOGITS,) * 3, weights=weights)
-    for key, weights, build in (
-        ((False, False), "", _logistic),
-        ((False, True), "weight", _times(_logistic)),
-        ((True, False), "pos_weight", _positive),
-        ((True, True), "both", _times(_positive)),
+    key: _loss("bce_with_logits", build, kernel, (_LOGITS,) * 3, weights)
+    for key, weights, build, kernel in (
+        ((False, False), "", _logistic, _logistic_kernel),
+        ((False, True), "weight", _times(_logistic), _times(_logistic_kernel)),
+        ((True, False), "pos_weight", _positive, _positive_kernel),
+        ((True, True), "both", _times(_positive), _times(_positive_kernel)),
     )
 }
 
@@ -608,7 +633,13 @@ def _divergence(x: Expr, t: Expr, logs: bool, reduction: str, count: int) -> Exp
 
 
 KL_DIV = {
-    (logs, kind): Op("kl_div", _divergence, label=label, variant="log_target" * logs)
+    (logs, kind): Op(
+        "kl_div",
+        _divergence,
+        promotion=promoted_real,
+        label=label,
+        variant="log_target" * logs,
+    )
     for logs, kind, label in (
         (False, "none", "SubBackward0"),
         (True, "none", "MulBackward0"),

@@ -359,11 +359,14 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     [[2.0], [3.0]]
     """
     shape = input._array.shape
-    k, places = axis_of(dim, len(shape)), _integers("gather", index)
+    k = axis_of(dim, len(shape))
+    if not index._array.size:  # nothing is read, whatever its axes and dtype are
+        return read_flat(GATHER, input, np.zeros(index._array.shape, np.int64))
+    places = _integers("gather", index)
     if max(places.ndim, 1) != max(len(shape), 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if not shape:
-        out: Tensor = gather(input.reshape(1), 0, index.reshape(-1)).reshape(places.shape)
+    if not (shape and places.ndim):  # what has no axes counts as a vector
+        out: Tensor = gather(input.reshape(-1), 0, index.reshape(-1)).reshape(places.shape)
         return out
     for i, (m, n) in enumerate(zip(places.shape, shape, strict=True)):
         if m > n and i != k:

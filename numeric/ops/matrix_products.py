@@ -465,6 +465,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
         return apply(SCALED, (input, other))
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
+    same_dtype(a, b)
     if a.shape[-1] != b.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
@@ -545,6 +546,7 @@ def tensordot(
     _tensors("tensordot", a, b, names=("a", "b"))
     if a._array.dtype is not b._array.dtype:
         raise RuntimeError("both inputs should have same dtype")
+    same_dtype(a._array, b._array)
     return apply(TENSORDOT, (a, b), (_paired(dims, a._array, b._array),))
 
 
@@ -602,8 +604,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         _count_letters(letters, x._array, i, lengths)
         if x._array.dtype is not operands[0]._array.dtype:
             same_dtype(operands[0]._array, x._array)
-    inputs, arrow, output = equation.replace(" ", "").replace("...", "").partition("->")
-    for letter in output:
+    _, arrow, output = equation.replace(" ", "").partition("->")
+    for letter in output.replace("...", ""):
         if letter not in lengths:
             raise RuntimeError(
                 f"einsum(): output subscript {letter} does not appear in the equation for any "
@@ -613,10 +615,29 @@ def einsum(equation: str, *operands: Any) -> Tensor:
             raise RuntimeError(
                 f"einsum(): output subscript {letter} appears more than once in the output"
             )
-    summed = any(c not in output if arrow else inputs.count(c) > 1 for c in lengths)
-    if summed and len(operands) == 1 and operands[0]._array.dtype.kind in "iu":
-        operands = (cast(operands[0], INT64),)  # integers are added up as int64
-    return apply(EINSUM[len(operands) == 1, summed], operands, (equation,))
+    counts = _summed(words, operands, output if arrow else None)
+    kind = operands[0]._array.dtype.kind
+    if counts and kind != "f":
+        if kind == "b" and max(counts) > 1:
+            raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
+        if min(counts) == 1:  # integers of one operand are added up as int64
+            operands = tuple([cast(x, INT64) for x in operands])
+    return apply(EINSUM[len(operands) == 1, bool(counts)], operands, (equation,))
+
+
+def _summed(words: Sequence[str], operands: Sequence[Tensor], output: str | None) -> list[int]:
+    """For each letter that is summed, and for ``...`` if that is, in how many operands it is."""
+    letters = "".join(words).replace(".", "")
+    sums = [
+        c
+        for c in dict.fromkeys(letters)
+        if (letters.count(c) > 1 if output is None else c not in output)
+    ]
+    counts = [sum(c in word for word in words) for c in sums]
+    if output is not None and "..." not in output:
+        named = [len(word.replace("...", "")) for word in words]
+        counts.append(sum(x._array.ndim > n for x, n in zip(operands, named, strict=True)))
+    return list(filter(None, counts))
 
 
 def _count_letters(letters: str, x: Array, i: int, lengths: dict[str, int]) -> None:

@@ -184,8 +184,11 @@ def _norm_formula(x: Expr, axes: Axes, keepdim: bool, p: float) -> Expr:
     if p in (1, math.inf, -math.inf):
         reduction = {1: sd.sum, math.inf: sd.max, -math.inf: sd.min}[p]
         return reduction(abs(x), axes, keepdims=keepdim)
-    powers = sd.where(sd.equal(x, 0), 0 * x, abs(x) ** p)
+    # What an element 0 adds has no slope: nothing, or (p < 0) so much that the norm is 0.
+    powers = sd.where(sd.equal(x, 0), 0 * x if p > 0 else math.inf + 0 * x, abs(x) ** p)
     whole = sd.sum(powers, axes, keepdims=keepdim)
+    if p < 0:
+        return whole ** (1 / p)
     empty = sd.equal(whole, 0)
     return sd.where(empty, 0 * whole, sd.where(empty, 1 + 0 * whole, whole) ** (1 / p))
 

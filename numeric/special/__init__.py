@@ -83,9 +83,9 @@ def _scipy(name: str) -> ModuleType:
 
 
 def _sigmoid(x: Values) -> Values:
-    # e^-|x| never overflows, and each sign of x has a form without cancellation.
-    e = np.exp(-np.abs(x))
-    share: Values = np.where(np.greater_equal(x, 0), 1, e) / (1 + e)
+    # e^-|x| never overflows, and each sign of x has a form without cancellation.  Of mixed signs a
+    # selection takes five times as long as a second exponential.
+    share: Values = np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
     return share
 
 

@@ -364,9 +364,14 @@ def _vector_norm(x: Expr, p: float, axis: int, keepdims: bool) -> Expr:
         return _extreme_size(absolute, p, axis, keepdims=keepdims)
     if p == 1:
         return sum(absolute, axis, keepdims=keepdims)
-    total = sum(absolute ** as_expr(p), axis, keepdims=keepdims)
     zero = number_node(0)
+    powers = absolute ** as_expr(p)
+    if p < 0:  # an element 0 makes the norm 0: its power is infinite and has no slope
+        powers = primitive("where", primitive("equal", x, zero), number_node(math.inf), powers)
+    total = sum(powers, axis, keepdims=keepdims)
     root = int_power(total, number.norm(1 / Fraction(p)))
+    if p < 0:
+        return root
     # The root has an infinite slope at 0, where the norm's derivative is taken as 0.
     return primitive("where", primitive("equal", total, zero), zero, root)
 

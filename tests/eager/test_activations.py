@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, torch
-from tests.support.refusals import refusing
+from tests.support.refusals import refused, refusing
 
 F = torch.nn.functional
 
@@ -50,3 +50,13 @@ ERRORS = [
 
 
 test_errors = refusing(ERRORS, lambda: torch.ones(2, 2))
+
+
+def test_prelu_of_one_number():
+    for weight in ([0.5], 0.5):
+        check(F.prelu(leaf(-2.0), leaf(weight)), -1.0)
+    refused(
+        (RuntimeError, "zero-dim", lambda: F.prelu(leaf(-2.0), leaf([0.5, 1.0]))),
+        (RuntimeError, "promoting", lambda: F.prelu(leaf([1.0]), torch.ones(1))),
+        (NotImplementedError, "prelu_cpu", lambda: F.prelu(*[torch.ones(1).long()] * 2)),
+    )

@@ -208,3 +208,17 @@ def test_loops_that_fill():
     check(y, [2, 4, 8, 16])
     y.sum().backward()
     check(x.grad, [1 + 4 + 12 + 32])
+
+
+def test_gather_without_axes_or_elements():
+    """What has no axes counts as a vector; of an index without elements nothing is asked."""
+    x = leaf([1.0, 2.0, 3.0])
+    y = torch.gather(x, 0, torch.tensor(2))
+    check(y, 3.0)
+    y.backward()
+    check(x.grad, [0, 0, 1])
+    check(torch.gather(torch.tensor(4.0), 0, torch.tensor([0, 0])), [4, 4])
+    for kind in (torch.int64, torch.uint8, torch.float32):
+        none = torch.gather(torch.ones(2, 3), 1, torch.zeros(0, dtype=kind))
+        assert none.tolist() == []
+    assert torch.gather(torch.ones(2, 3).bool(), 0, torch.zeros(4, 0).long()).dtype == torch.bool

@@ -1,10 +1,11 @@
 """Rule 64: losses beyond ``op_examples``: far tails, ignored targets, warnings, errors."""
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
-from tests.support.refusals import refusing
+from tests.support.refusals import refused, refusing
 
 F = torch.nn.functional
 
@@ -28,6 +29,59 @@ def test_logits_far_out(dtype):
         y.backward()
         check(y, value, 1e-6)
         assert np.isfinite(x.grad.numpy()).all()
+
+
+def test_logits_keep_their_tails():
+    """Against the formula in 40 digits: what is near 0 has as many digits as what is not."""
+    x, t, w = [60.0, 30.0, -60.0, -30.0, 700.0, 0.0], [1.0, 1.0, 0.0, 0.0, 1.0, 0.25], 3.0
+    for weight in (None, w):
+        a, b = leaf(x), leaf(t, requires_grad=False)
+        words = {} if weight is None else {"pos_weight": torch.tensor(weight).double()}
+        y = F.binary_cross_entropy_with_logits(a, b, reduction="none", **words)
+        y.sum().backward()
+        with mp.workdps(400):
+            p = weight or 1
+
+            def loss(u, v, p=p):
+                return (1 - v) * mp.log1p(mp.exp(u)) + p * v * mp.log1p(mp.exp(-u))
+
+            values = [float(loss(mp.mpf(u), v)) for u, v in zip(x, t, strict=True)]
+            slopes = [
+                float(((1 - v) * mp.exp(u) - p * v) / (1 + mp.exp(u)))
+                for u, v in zip(map(mp.mpf, x), t, strict=True)
+            ]
+        check(y, values, 1e-15, 0)
+        check(a.grad, slopes, 1e-15, 0)
+        traced = torch.compile(
+            lambda u, v, words=words: F.binary_cross_entropy_with_logits(
+                u, v, reduction="none", **words
+            )
+        )
+        check(traced(a.detach(), b), values, 1e-15, 0)
+
+
+def test_infinite_logits_that_agree_cost_nothing():
+    x = torch.tensor([np.inf, -np.inf])
+    y = F.binary_cross_entropy_with_logits(x, torch.tensor([0.0, 1.0]), reduction="none")
+    check(y, [np.inf, np.inf])
+
+
+@pytest.mark.parametrize("name", ["l1_loss", "kl_div", "smooth_l1_loss"])
+def test_losses_of_integers_are_no_cut_off_numbers(name):
+    """PyTorch subtracts integers, and has no mean of them; a divergence takes logarithms."""
+    x, y = torch.tensor([1, 2, 5]), torch.tensor([1, 1, 1])
+    loss = getattr(F, name)
+    words = {"beta": 0.0} if name == "smooth_l1_loss" else {}
+    if name == "kl_div":
+        assert loss(x, y, reduction="none").dtype == torch.float32
+        check(loss(x, y), np.mean([-1.0, -2.0, -5.0]), 1e-6)
+        return
+    assert loss(x, y, reduction="none", **words).tolist() == [0, 1, 4]
+    assert loss(x, y, reduction="sum", **words).dtype == torch.int64
+    refused(
+        (RuntimeError, "could not infer output dtype", lambda: loss(x, y, **words)),
+        (RuntimeError, "two bool tensors", lambda: loss(x.bool(), y.bool(), **words)),
+    )
 
 
 def test_second_derivative_far_out():

@@ -95,6 +95,10 @@ ERRORS = [
     (lambda: torch.einsum("ij->k", f32(2, 3)), RuntimeError, "output subscript k"),
     (lambda: torch.einsum("ij", f32(2)), RuntimeError, "does not match the number of dim"),
     (lambda: torch.einsum("ij,jk", f32(2, 3)), RuntimeError, "fewer operands"),
+    (lambda: torch.einsum("i,i", f32(2).bool(), f32(2).bool()), NotImplementedError, '"bmm".*Bool'),
+    (lambda: torch.inner(f32(2).bool(), f32(2).bool()), NotImplementedError, "Bool"),
+    (lambda: torch.tensordot(f32(2).bool(), f32(2).bool(), 1), NotImplementedError, "Bool"),
+    (lambda: torch.linalg.cross(f32(3).bool(), f32(3).bool()), NotImplementedError, '"cross"'),
 ]
 
 

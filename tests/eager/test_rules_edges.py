@@ -285,6 +285,18 @@ def test_ties_share(name):
     check(grad(f, at), expected)
 
 
+@pytest.mark.parametrize("p", [-0.5, -1, -2, -3])
+def test_norms_of_negative_order_are_0_beside_a_zero(p):
+    """PyTorch's, with a slope of 0 everywhere, as any norm that is 0; infinite elements add 0."""
+    for at in ([0.0, 2.0, 3.0], [-0.0, 0.0, 1.0]):
+        check(leaf(at).norm(p), 0.0)
+        check(grad(lambda x: x.norm(p), at), [0.0, 0.0, 0.0])
+        check(torch.compile(lambda x: x.norm(p))(torch.tensor(at)), 0.0)
+    check(torch.dist(leaf([1.0, 2.0]), leaf([1.0, 5.0]), p), 0.0)
+    check(leaf([2.0, inf]).norm(p), 2.0)
+    check(leaf([inf, -inf]).norm(p), inf)
+
+
 FOLLOW = {
     "max(dim)": lambda x: x.max(dim=0),
     "max(dim) torch": lambda x: torch.max(x, 0),

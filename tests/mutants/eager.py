@@ -315,3 +315,29 @@ _optimisers(
     "        size = lr",
     "test_optim.py::test_steps",
 )
+
+_dtypes(
+    "gathered-truth-values-are-integers",
+    "            known = op.promotion is None or self.of.ys[0].dtype is not float\n",
+    '            known = given[0].dtype.kind in "iu"\n',
+    "test_selections_keep_every_dtype[gather]",
+    "test_of_truth_values[addr]",
+)
+_dtypes(
+    "means-of-integers-are-cut-off",
+    "            known = op.promotion is None or self.of.ys[0].dtype is not float\n",
+    "            known = True\n",
+    "test_a_real_formula_of_integers_is_not_cut_off",
+)
+_operations(
+    "a-zero-is-left-out-of-norms-of-negative-order",
+    "0 * x if p > 0 else math.inf + 0 * x",
+    "0 * x",
+    "test_norms_of_negative_order_are_0_beside_a_zero",
+)
+_operations(
+    "logits-of-class-1-lose-their-tail",
+    "    return _tail(x) + ((1 - t) * np.maximum(x, 0) - t * np.minimum(x, 0))",
+    "    return _tail(x) + np.maximum(x, 0) - t * x",
+    "test_logits_keep_their_tails",
+)

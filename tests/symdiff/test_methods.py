@@ -423,6 +423,20 @@ def test_an_operand_in_the_place_of_an_axis_names_the_remedy(call, remedy):
 # NumPy's and SciPy's forms ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("order", [-0.5, -1, -2, -3])
+def test_norms_of_negative_order(order):
+    """An element 0 makes the norm 0, with a slope of 0; infinite ones add nothing."""
+    x = sd.symbol("x", 3)
+    inf = np.inf
+    for at in ([0.0, 2.0, 3.0], [1.0, -2.0, 4.0], [1.0, inf, -inf], [inf, inf, inf]):
+        with np.errstate(all="ignore"):
+            expected = np.linalg.norm(at, order)
+        value = numeric.interpret(sd.norm(x, order), {x: np.array(at)})
+        np.testing.assert_allclose(value, expected, rtol=1e-14)
+    slope = numeric.interpret(sd.grad(sd.norm(x, order), x), {x: np.array([0.0, 2.0, 0.0])})
+    assert slope.tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize("order", [2, -2, "nuc"])
 @pytest.mark.parametrize("axis", [None, (0, 1), (1, 0)])
 def test_norms_by_singular_values(order, axis):
