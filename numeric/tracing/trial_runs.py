@@ -7,6 +7,10 @@ its base, and the error where operands do not fit.  An expression knows none of 
 decide what later writes in place change.  NumPy and the operation's own code know all of them; to
 state them once more, an operation at a time, would be a second library that could disagree.
 
+Operations that say the dtypes of their results, as whole programs do, are not tried: their results
+are new memory of the shapes that the expressions have.  A program may refuse its numbers, or take
+long for them, and what it makes of others than its own says nothing.
+
 The cost is paid once: what an operation makes is remembered by its operands' expressions and
 layouts, since a traced function is mostly traced again (in other surroundings, by ``vmap`` in every
 call), and does the same.
@@ -86,12 +90,14 @@ def _do(op: Op, operands: Sequence[object], given: Sequence[Expr], params: tuple
     try:
         # Ones may be outside of a domain; what NumPy says of them, it does not say of the program.
         set_noise(SILENCE)
-        values = (
-            op.bound(tried, params).forward(tried)
-            if op.kernel is None
-            else op.kernel(*tried, *params)
-        )
         ys = rounded(op, exprs, [getattr(a, "dtype", None) for a in tried], params)
+        values: Any = tuple(map(_new, ys, op.kinds)) if op.kinds and not op.pointwise else None
+        if values is None:
+            values = (
+                op.bound(tried, params).forward(tried)
+                if op.kernel is None
+                else op.kernel(*tried, *params)
+            )
     except (Unsupported, NotImplementedError) as error:
         refuse(f"{op.name} has no formula here ({error})")
     # NumPy's words for shapes that do not fit; the error is to be that of an eager operation.
@@ -101,7 +107,8 @@ def _do(op: Op, operands: Sequence[object], given: Sequence[Expr], params: tuple
         raise RuntimeError(misfits(op, [np.shape(a) for a in tried])) from None
     finally:
         set_noise(before)
-    layouts = tuple([np.asarray(v) for v in (values if op.outputs > 1 else (values,))])
+    several = values.__class__ is tuple
+    layouts = tuple([np.asarray(v) for v in (values if several else (values,))])
     whole = []
     for y, layout in zip(ys, layouts, strict=True):
         if layout.dtype.kind in "iu" and layout.dtype is not INT64 and not op.view:
@@ -109,6 +116,12 @@ def _do(op: Op, operands: Sequence[object], given: Sequence[Expr], params: tuple
         whole.append(y if y.shape == layout.shape else broadcast_to(y, layout.shape))
     offsets = tuple([_start(v) - _start(tried[0]) for v in layouts]) if op.view else ()
     return Done(tuple(whole), tuple(map(without_values, layouts)), tuple(exprs[1:]), offsets)
+
+
+def _new(y: Expr, kind: np.dtype) -> np.ndarray:
+    """New memory for a result."""
+    shape: Any = y.shape  # of numbers, as those of the operands are
+    return np.empty(shape, kind)
 
 
 def _start(a: np.ndarray) -> int:

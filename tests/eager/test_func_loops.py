@@ -241,3 +241,14 @@ def test_what_does_not_fit_is_refused(name):
     call, error, text = REFUSED[name]
     with pytest.raises(error, match=text):
         call()
+
+
+def test_traces_run_no_loop_for_made_up_numbers():
+    """Powers of 1 would never reach 10."""
+
+    def f(a):
+        return torch.func.while_loop(lambda c: c[0] < 10, lambda c: (c[0] * a,), (a,))[0]
+
+    for many in (f, torch.func.grad(f)):
+        batch = torch.tensor([4.0, 3.0], dtype=F64)
+        np.testing.assert_allclose(torch.func.vmap(many)(batch).numpy(), [many(a) for a in batch])

@@ -163,3 +163,13 @@ def test_what_does_not_fit_is_refused(name):
     call, error, text = REFUSED[name]
     with pytest.raises(error, match=text):
         call()
+
+
+def test_traces_solve_nothing_for_made_up_numbers():
+    """A batch whose own roots exist, though for 1 there would be none."""
+
+    def f(a):
+        return torch.func.root(lambda x: x**2 + 2 - a, torch.tensor(1.0, dtype=F64))
+
+    batch = torch.func.vmap(f)(torch.tensor([3.0, 6.0], dtype=F64))
+    np.testing.assert_allclose(batch.numpy(), [1, 2], rtol=1e-14)

@@ -327,3 +327,41 @@ ERRORS = [
 
 
 test_errors = refusing(ERRORS)
+
+
+# Derivatives through eigenvectors and singular vectors: of scalars, so that signs do not matter.
+BY_VECTORS = {
+    "eigenvectors": (torch.func.grad, lambda a: (L.eigh(a).eigenvectors ** 4).sum()),
+    "eigenvectors twice": (torch.func.hessian, lambda a: (L.eigh(a).eigenvectors ** 4).sum()),
+    "eigenvalues twice": (torch.func.hessian, lambda a: (L.eigvalsh(a) ** 3).sum()),
+    "singular vectors": (torch.func.grad, lambda a: (L.svd(a).U ** 4).sum()),
+    "singular values twice": (torch.func.hessian, lambda a: (L.svdvals(a) ** 3).sum()),
+    "nuclear norm": (torch.func.hessian, lambda a: L.matrix_norm(a, "nuc")),
+    "spectral norm": (torch.func.hessian, lambda a: L.matrix_norm(a, 2)),
+    "tangents": (
+        lambda f: lambda a: torch.func.jvp(f, (a,), (a * a,))[1],
+        lambda a: (L.eigh(a).eigenvectors ** 4).sum(),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BY_VECTORS)
+def test_batches_of_derivatives_by_vectors(name):
+    """As the loop over the matrices; a trace never asks what a program makes of other numbers."""
+    transform, f = BY_VECTORS[name]
+    (a,) = arrays([BATCH])
+    batch = torch.tensor(a + a.swapaxes(-1, -2))
+    one = transform(f)
+    expected = torch.stack([one(x) for x in batch])
+    scale = float(expected.abs().max())
+    check(torch.func.vmap(one)(batch), expected.numpy(), 1e-12, 1e-12 * scale)
+    if "twice" not in name:
+        check(torch.compile(one)(batch[0]), expected[0].numpy(), 1e-12, 1e-12 * scale)
+
+
+@ours
+def test_equal_eigenvalues_are_refused_in_a_batch_too():
+    batch = torch.stack([torch.diag(torch.tensor([1.0, 2.0])), torch.eye(2)])
+    slope = torch.func.grad(lambda a: (L.eigh(a).eigenvectors ** 4).sum())
+    with pytest.raises(np.linalg.LinAlgError, match="two eigenvalues"):
+        torch.func.vmap(slope)(batch)

@@ -341,3 +341,10 @@ _operations(
     "    return _tail(x) + np.maximum(x, 0) - t * x",
     "test_logits_keep_their_tails",
 )
+_transforms(
+    "programs-are-tried-on-made-up-numbers",
+    "tuple(map(_new, ys, op.kinds)) if op.kinds and not op.pointwise else None",
+    "None",
+    "test_batches_of_derivatives_by_vectors[eigenvectors]",
+    "test_traces_run_no_loop_for_made_up_numbers",
+)
