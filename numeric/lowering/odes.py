@@ -42,7 +42,13 @@ class MeshOf(Programs):
             y, times, *params = [
                 x[place] if lead else x for x, lead in zip(operands, leads, strict=True)
             ]
-            self._one(found[place], y, times, params, sizes)
+            try:
+                self._one(found[place], y, times, params, sizes)
+            except ConvergenceError as error:
+                if place:
+                    error.worst = place
+                    error.args = (f"{error}, for element {list(place)} of the batch",)
+                raise
         return found
 
     def _one(

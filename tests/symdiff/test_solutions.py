@@ -668,6 +668,36 @@ def test_functions_of_ones_own_inside_of_equations_and_loops():
 # What is no root ----------------------------------------------------------------------------------
 
 
+_OF_A_BATCH = {
+    "root": (lambda: sd.root(lambda x: x**2 - t, 1.0), [1.0, -1.0, 4.0], (1,)),
+    "root of a vector": (
+        lambda: sd.root(lambda x: sd.stack([x[1] - x[0], x[0] ** 2 - t]), [1.0, 1.0]),
+        [1.0, 4.0, -1.0],
+        (2, 1),
+    ),
+    "no number": (lambda: sd.root(lambda x: sd.log(x - t), 1.5), [1.0, 0.5, 2.0], (2,)),
+    "fixed_point": (lambda: sd.fixed_point(lambda x: t * x + 1, 0.0), [0.5, 3.0, 1.0], (2,)),
+    "minimize": (lambda: sd.minimize(lambda x: t * (x - 1) ** 2, 0.0), [2.0, 3.0, 0.0], (2,)),
+    "saddle": (lambda: sd.minimize(lambda x: t * x**2, 0.0), [2.0, -3.0, 1.0], (1,)),
+    "linear_solve": (lambda: sd.linear_solve(lambda x: t * x, sd.ones(2)), [9.0, 0.0, 2.0], (1, 0)),
+    "odeint": (lambda: sd.odeint(lambda y, s: t * y**2, 1.0, [0.0, 1.0]), [0.5, 2.0, 0.3], (1,)),
+}
+
+
+@pytest.mark.parametrize("case", _OF_A_BATCH)
+def test_the_error_of_a_batch_names_the_element_that_has_no_solution(case):
+    """Others may be on their way when one of them fails, and have more left."""
+    make, values, worst = _OF_A_BATCH[case]
+    ts = sd.symbol("ts", 3)
+    solutions = sd.batch(make(), {t: ts})
+    with pytest.raises(ConvergenceError, match=re.escape(f"element {list(worst)}")) as error:
+        nm.interpret(solutions, {ts: values})
+    assert error.value.worst == worst
+    alone = [x for k, x in enumerate(values) if k != worst[0]]
+    rest = sd.symbol("rest", 2)
+    assert np.isfinite(nm.interpret(sd.batch(make(), {t: rest}), {rest: alone})).all()
+
+
 def test_no_root_is_no_number():
     x = sd.root(lambda x: x**2 + t, [1.0, 2.0, 3.0])
     with pytest.raises(ConvergenceError, match="residual is 1") as error:

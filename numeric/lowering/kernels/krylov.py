@@ -46,15 +46,15 @@ def solved(
         np.maximum(growth, _quotient(_norms(q), _norms(p))[:, 0], out=growth)
         return q
 
-    def is_enough() -> bool:
+    def is_enough() -> np.ndarray:
         rounding = _ROUNDINGS * np.finfo(b.dtype).eps * growth * _norms(x)
-        return bool((_norms(left) <= np.maximum(goal, rounding)).all())
+        return np.asarray(_norms(left) <= np.maximum(goal, rounding))
 
     goal = np.maximum(rtol, np.finfo(b.dtype).eps) * _norms(b)
     step = {"cg": _conjugate_gradients, "gmres": _gmres}[method]
     done = 0
     with np.errstate(all="ignore"):
-        while done < most and not is_enough():
+        while done < most and not is_enough().all():
             more, steps = step(measured, left, goal, most - done)
             after = b - product(x + more)
             lower = _norms(after) < _norms(left)
@@ -62,16 +62,22 @@ def solved(
             if not lower.any():
                 break
             x, left = np.where(lower[:, None], x + more, x), np.where(lower[:, None], after, left)
-        if is_enough():
+        failed = ~is_enough()
+        if not failed.any():
             return x
-    place = int(np.argmax(np.abs(np.where(np.isnan(left), np.inf, left))))
+    sizes = np.abs(np.where(np.isnan(left), np.inf, left))
+    sizes[~failed] = -1.0
+    place = int(np.argmax(sizes))
+    row = place // left.shape[1]
+    worst = tuple(int(k) for k in np.unravel_index(place, shape))
+    where = f", for the equations of element {list(worst)}" if len(left) > 1 else ""
     error = ConvergenceError(
         f"linear_solve: {method} does not come to the solution: after {done} products the norm of "
-        f"what is left is {np.max(_norms(left)):.3g}, and that of b {np.linalg.norm(b):.3g}"
+        f"what is left is {_norms(left)[row]:.3g}, and that of b {_norms(b)[row]:.3g}{where}"
         + ("; cg is for symmetric positive definite maps" if method == "cg" else "")
     )
     error.residual, error.steps = float(np.abs(left).ravel()[place]), done
-    error.worst = tuple(int(k) for k in np.unravel_index(place, shape))
+    error.worst = worst
     raise error
 
 

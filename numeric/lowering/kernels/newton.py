@@ -214,14 +214,16 @@ class _Search:
         """The roots."""
         while not self.done.all():
             if self.steps == max_steps:
-                raise self.error(f"no convergence in {max_steps} steps")
+                raise self.error(f"no convergence in {max_steps} steps", ~self.done)
             self.steps += 1
             self.advance()
         if self.minimum and not _is_positive(self.at.slope):
-            least = float(np.min(np.linalg.eigvalsh(self.at.slope)))
+            flat = np.array([not _is_positive(matrix) for matrix in self.at.slope])
+            least = float(np.min(np.linalg.eigvalsh(self.at.slope[flat])))
             raise self.error(
                 "the gradient is 0, but at no minimum that can be told, start elsewhere: the least "
-                f"eigenvalue of the Hessian is {least:.3g}"
+                f"eigenvalue of the Hessian is {least:.3g}",
+                flat,
             )
         return self.x
 
@@ -267,8 +269,9 @@ class _Search:
         if self.done.any():  # where the slope may be anything
             f = np.where(self.done[:, None], 0, f)
             slope = np.where(self.done[:, None, None], np.eye(f.shape[1], dtype=f.dtype), slope)
-        if not (np.isfinite(slope).all() and np.isfinite(f).all()):
-            raise self.error("what is to be 0 is not finite")
+        finite = np.isfinite(slope).all(axis=(1, 2)) & np.isfinite(f).all(axis=1)
+        if not finite.all():
+            raise self.error("what is to be 0 is not finite", ~finite)
         if self.minimum and not _is_positive(slope):
             # Down along each eigenvector, whichever way it curves.
             values, vectors = np.linalg.eigh(slope)
@@ -303,8 +306,9 @@ class _Search:
                 break
             share[worse] /= 2
         # What cannot be lessened is all rounding if it is that small.
-        if (worse & ~(self.size <= 8 * self.eps * self.first)).any():
-            raise self.error("no step leaves less")
+        lost = worse & ~(self.size <= 8 * self.eps * self.first)
+        if lost.any():
+            raise self.error("no step leaves less", lost)
         return there, after, size, worse
 
     def better(
@@ -319,11 +323,12 @@ class _Search:
         level = after.merit <= self.at.merit + 8 * self.eps * np.abs(self.at.merit)
         return np.asarray(lower | (less & level))
 
-    def error(self, why: str) -> ConvergenceError:
-        """Why there is no root, and how far the search came."""
+    def error(self, why: str, failed: np.ndarray) -> ConvergenceError:
+        """Why the systems that failed have no root, and how far the search came."""
         left = np.abs(self.at.residual)
-        left[self.done] = 0
-        place = int(np.argmax(np.where(np.isnan(left), np.inf, left)))
+        sizes = np.where(np.isnan(left), np.inf, left)
+        sizes[~failed] = -1.0  # others may be on their way yet
+        place = int(np.argmax(sizes))
         residual = float(left.ravel()[place])
         worst = tuple(int(k) for k in np.unravel_index(place, self.shape))
         where = f", of element {list(worst)}" if worst else ""
