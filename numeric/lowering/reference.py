@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from numeric.lowering.arguments import checked, precision
+from numeric.lowering.kernels.monomials import monomial, shifted_power
 from numeric.lowering.kink_checks import questions, refuse
-from numeric.lowering.node_kernels import discards, kernel, parts_kernel
+from numeric.lowering.node_kernels import discards, elementwise, kernel, parts_kernel
 from numeric.lowering.schedule import computations
+from numeric.lowering.spellings import is_graded, numbers, spelling
 from numeric.lowering.values import WEAK, filled
 from symdiff.calculus.kinks import kinks_in
 from symdiff.calculus.real_values import is_real
@@ -30,9 +32,10 @@ from symdiff.graph.expr import Expr, check_names
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numeric.lowering.node_kernels import Kernel
+    from numeric.types import Values
     from symdiff.graph.lengths import Length
     from symdiff.graph.node import Dtype, Op
 
@@ -108,6 +111,10 @@ def _evaluate(
         for x in node.args:
             uses[x] = uses.get(x, 0) + 1
     together = computations(order)
+    graded = _graded(order)
+    for operands, _ in graded.values():
+        for x in operands:
+            uses[x] = uses.get(x, 0) + 1
     kernels: dict[tuple[Op | Dtype, ...], Kernel] = {}
     for node in order:
         args = [values[x] for x in node.args]
@@ -116,6 +123,9 @@ def _evaluate(
         elif node in together:
             results = together[node]
             values.update(zip(results, parts_kernel(results)(args, sizes), strict=True))
+        elif node in graded:
+            operands, run = graded[node]
+            values[node] = run([values[x] for x in operands], sizes)
         elif isinstance(node.op, _SHAPELESS):
             key = (node.op, node.dtype, *[x.dtype for x in node.args])
             call = kernels.get(key)
@@ -127,10 +137,47 @@ def _evaluate(
             if isinstance(node.op, ops.Opaque) and node.op.defines:
                 sizes[str(node.shape[0])] = len(values[node])
                 check_lengths("interpret", _asked(order, sizes), sizes)
-        for x in node.args:
+        for x in (*node.args, *graded[node][0]) if node in graded else node.args:
             uses[x] -= 1
             if not uses[x]:
                 values.pop(x, None)
+
+
+def _graded(order: Sequence[Expr]) -> dict[Expr, tuple[tuple[Expr, ...], Kernel]]:
+    """Powers and products whose factors leave the floats before they do, as lowered code has them.
+
+    By node: the operands, those of the function included, and the kernel.
+    """
+    found: dict[Expr, tuple[tuple[Expr, ...], Kernel]] = {}
+    if not any(is_graded(node.op) for node in order):
+        return found
+    known, weak = frozenset(order), numbers(order)
+    for node in order:
+        if not isinstance(node.op, _SHAPELESS) or node in weak:
+            continue
+        how = spelling(node, weak)
+        if how.form == "monomial" and how.detail.graded:
+            operands, run = how.operands, elementwise(monomial(how.detail))
+        elif how.form == "shifted":
+            base, _, unshifted = how.operands
+            operands = base, unshifted, *node.args
+            run = _shifted(shifted_power(how.detail), kernel(node))
+        else:
+            continue
+        if known.issuperset(operands):
+            found[node] = operands, run
+    return found
+
+
+def _shifted(exact: Callable[..., Values], power: Kernel) -> Kernel:
+    """A power whose exponent is a sum that is rounded, of the base and the larger addend, too."""
+
+    def call(args: Sequence[Values], sizes: Mapping[str, int]) -> Values:
+        base, unshifted, *own = args
+        rounded = elementwise(exact)
+        return rounded([base, unshifted, power(own, sizes)], sizes)
+
+    return call
 
 
 def _handed_out(value: Any, node: Expr, sizes: Mapping[str, int], meeting: np.dtype) -> Any:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Op
     from symdiff.graph.number import Number
 
 _NUMBERS = (ops.Exact, ops.Size)
@@ -162,6 +163,11 @@ _EASY = frozenset({1, -1, Fraction(1, 2), Fraction(-1, 2)})
 # Not interned among the ops of arithmetic, where 1.0 is the number 1.
 _AS_REAL = ops.Sum(0, (1.0,))
 _AS_REAL.table = {}
+
+
+def is_graded(op: Op) -> bool:
+    """Whether an op is a function that leaves the floats before its products do."""
+    return op in _GRADED
 
 
 def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:

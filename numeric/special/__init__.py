@@ -478,11 +478,10 @@ def _of_order(
     return of_any
 
 
-def _gammasgn(x: Values) -> Values:
-    x = np.asarray(x, np.result_type(x, np.float32))
+def _gammasgn(x: Doubles) -> Doubles:
     with np.errstate(invalid="ignore"):
         turns = np.where(np.floor(x) == x, np.nan, 1 - 2 * np.remainder(np.floor(x), 2))
-    return np.asarray(np.where(x >= 0, 1, turns), x.dtype)[()]
+    return np.where(x >= 0, 1, turns)
 
 
 _polygamma = _of_order("polygamma", lambda n, x: gammas.polygamma(n, x) if n else gammas.digamma(x))
@@ -629,7 +628,7 @@ _OF_ARRAYS: dict[str, Callable[..., Values]] = {
     "zeta_derivative": _of_order("zeta_derivative", zetas.zeta),
     "hurwitz_zeta": _in_double("hurwitz_zeta", partial(zetas.hurwitz_zeta, 0)),
     "hurwitz_zeta_derivative": _of_order("hurwitz_zeta_derivative", zetas.hurwitz_zeta),
-    "gammasgn": _gammasgn,
+    "gammasgn": _in_double("gammasgn", _gammasgn),
     "sinc": _sinc,
     "sinc_derivative": _of_order("sinc_derivative", _sinc_order),
 }

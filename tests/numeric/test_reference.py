@@ -8,6 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
+import numeric as nm
 import symdiff as sd
 from numeric.lowering import node_kernels
 from numeric.lowering.reference import interpret
@@ -246,3 +247,31 @@ def test_deep_graphs_need_no_recursion():
     for _ in range(20_000):
         y = y * S + 1
     assert interpret(y, {S: 0.5}) == 2.0
+
+
+@pytest.mark.parametrize("shape", [(), ("n",)])
+def test_powers_that_leave_the_floats_come_back_in_products(shape):
+    """y x^(y-1) and its like at the least numbers, where x^(y-1) alone is inf or rounded."""
+    x, y = sd.symbol("x", shape), sd.symbol("y", shape)
+    f = x**y
+    tiny = 5e-324
+    rows = [
+        (sd.grad(sd.sum(f), x), tiny, 0.0, 0.0),
+        (sd.grad(sd.sum(f), x), -tiny, 0.0, 0.0),
+        (sd.grad(sd.sum(f), x), tiny, 1e-310, 1e-310 / tiny),
+        (sd.grad(sd.sum(sd.grad(sd.sum(f), x)), x), tiny, 1.0, 0.0),
+        (sd.grad(sd.sum(sd.grad(sd.sum(f), x)), y), tiny, 0.0, np.inf),
+        (x * sd.exp2(y), 1e-200, 1100.0, 2.0**1000 * 1e-200 * 2.0**100),
+    ]
+    for g, a, b, expected in rows:
+        given = (a, b) if not shape else (np.full(2, a), np.full(2, b))
+        with np.errstate(all="ignore"):
+            found = nm.interpret(g, dict(zip((x, y), given, strict=True)))
+            np.testing.assert_allclose(found, np.full(found.shape, expected), rtol=1e-14)
+            np.testing.assert_array_equal(found, nm.lower(g, [x, y])(*given))
+
+
+def test_the_sign_of_gamma_at_numbers_that_float32_does_not_have():
+    x = sd.symbol("x")
+    F = nm.lower(sd.gammasgn(x), x)
+    assert [F(v) for v in (-1e-300, -5e-324, -1e-46, -1.5, 1e-300)] == [-1, -1, -1, 1, 1]
