@@ -26,7 +26,7 @@ class Mode(NamedTuple):
     functions (pack, unpack) through which saved tensors pass; ``sealed``: why they may not, the
     message of the error.  ``tracing``: the trace that operations go to, instead of being done.
     ``keeping``: the operands of what is recorded, by their records, so that they live on.
-    ``below``: the mode to come back to.
+    ``below``: the mode to come back to; ``by``: the context that set this one.
     """
 
     grad: bool = True
@@ -38,6 +38,7 @@ class Mode(NamedTuple):
     tracing: Trace | None = None
     keeping: dict[tuple[Record, int], Tensor] | None = None
     below: Mode | None = None
+    by: Context | None = None
 
     def special(self) -> bool:
         """Whether more happens, or something else, than computing and recording."""
@@ -93,7 +94,7 @@ class Switch(Context):
         """The mode ``outer`` with some fields changed."""
         if outer is RECORD and self.changes == _OFF:
             return _QUIET
-        return outer._replace(**self.changes, below=outer)
+        return outer._replace(**self.changes, below=outer, by=self)
 
 
 class Setting(Switch):

@@ -25,6 +25,7 @@ from numeric.guesses import OPTIM
 from numeric.modes import Switch
 from numeric.ops.creation import tensor, zeros_like
 from numeric.ops.pointwise import maximum
+from symdiff.contexts import contained
 from symdiff.guesses import missing
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ def _cast(state: Any, p: Tensor, key: str | None = None) -> Any:
 class _ByParameter(Optimizer):
     """Optimisers whose rule sees one parameter at a time."""
 
+    @contained
     def step(self, closure: Callable[[], object] | None = None) -> Any:
         """Change every parameter that has a gradient.
 

@@ -10,19 +10,47 @@ import contextlib
 import functools
 import inspect
 import sys
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 F = TypeVar("F", bound="Callable[..., Any]")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def contained(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """``function``, in a copy of the caller's context: what it sets there ends with the call.
+
+    So contexts that it enters, as NumPy's ``errstate``, need no end to be left: an interrupt
+    (Ctrl-C) at any place leaves the caller's as they were.
+
+    >>> @contained
+    ... def silenced():
+    ...     _choice.set(_Choice("raise"))
+    ...     return raising()
+    >>> silenced(), raising()
+    (True, False)
+    """
+
+    @functools.wraps(function)
+    def inside(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return copy_context().run(function, *args, **kwargs)
+
+    return inside
 
 
 class Context:
     """A context that changes ``variable``; also a decorator of functions, generators, coroutines.
 
-    The values of the variable have an attribute ``below``, the value to come back to.
+    The values of the variable have an attribute ``below``, the value to come back to, and ``by``,
+    the context that set them.
+
+    An interrupt (Ctrl-C) just as ``__exit__`` begins leaves the value on.  The next context around
+    it that is left comes back to its own value all the same; after an outermost ``with`` nobody
+    does.  So what the library itself enters is ``contained``.
     """
 
     __slots__ = ()
@@ -32,11 +60,7 @@ class Context:
         """The value inside, where ``outer`` is in force outside; ``outer`` is its ``below``."""
         raise NotImplementedError
 
-    def check(self) -> None:
-        """Raise where this may not be entered: called by ``__enter__``."""
-
     def __enter__(self) -> None:
-        self.check()
         outer = self.variable.get()
         inside = self.changed(outer)
         try:
@@ -46,8 +70,17 @@ class Context:
             raise
 
     def __exit__(self, *_: object) -> None:
-        value = self.variable.get()
-        self.variable.set(value.below or value)  # the outermost value is below nothing
+        outer = None
+        try:
+            value = self.variable.get()
+            while value.below is not None and value.by is not self:  # an interrupt left it on
+                value = value.below
+            outer = value.below or value  # the outermost value is below nothing
+        finally:
+            if outer is None:  # an interrupt here
+                self.__exit__()
+            else:
+                self.variable.set(outer)
 
     def __call__(self, function: F) -> F:
         """``function``, run inside the context: also a generator or coroutine function.
@@ -118,6 +151,7 @@ _MODES = ("subgradient", "raise")
 class _Choice(NamedTuple):
     mode: str = "subgradient"
     below: _Choice | None = None
+    by: Context | None = None
 
 
 _CONVENTIONS = _Choice()
@@ -167,12 +201,11 @@ class kinks(Context):  # noqa: N801  # used as a function
 
     def changed(self, outer: _Choice) -> _Choice:
         """This mode, above ``outer``."""
-        return _Choice(self.mode, outer)
+        return _Choice(self.mode, outer, self)
 
-    def check(self) -> None:
-        """Refuse a ``with`` statement in a generator: two frames up."""
+    def __enter__(self) -> None:
         # Only the frame tells that the body is a generator's; no name or value in it is read.
-        body = sys._getframe(2)
+        body = sys._getframe(1)
         if body.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
             driver = body.f_back
             if driver is None or driver.f_code.co_filename != contextlib.__file__:
@@ -182,6 +215,7 @@ class kinks(Context):  # noqa: N801  # used as a function
                     f"with @kinks({self.mode!r}), or, where it is to hold for the consumer, use "
                     "contextlib.ExitStack().enter_context"
                 )
+        super().__enter__()
 
 
 def raising() -> bool:

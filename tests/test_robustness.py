@@ -670,6 +670,150 @@ def test_what_stays_changed_is_noticed():
         assert state() == before
 
 
+# What runs as a context ends: nothing can be caught there, for a signal is looked for at once.
+ENDS = ("contexts.py", "modes.py", "_ufunc_config.py")
+
+
+def interrupted_at_end(program, k):
+    """Run the program and raise KeyboardInterrupt as its k-th context begins to end.
+
+    The result is how many contexts ended, k if the program was interrupted.
+    """
+    passed = 0
+
+    def entered(frame, *_):
+        nonlocal passed
+        code = frame.f_code
+        if code.co_name == "__exit__" and code.co_filename.endswith(ENDS):
+            passed += 1
+            if passed == k:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(entered)
+        program()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return passed
+
+
+def entering_nothing():
+    """What enters contexts by itself: gradients, traces, steps, functions with bodies of NumPy."""
+    t = nm.tensor([1.0, 2.0], requires_grad=True)
+    f = nm.compile(lambda a: nm.exp(a) * a)
+    nm.func.grad(lambda a: f(a).sum())(t), nm.vmap(f)(t)
+    nm.func.scan(lambda c, a: (c * a, c), nm.tensor(1.0), t)
+    nm.autograd.functional.hessian(lambda a: (a**3).sum(), t)
+    (t * t).sum().backward()
+    nm.optim.SGD([t], lr=0.1).step()
+    nm.nn.utils.clip_grad_norm_([t], 0.1)
+    str(t / 3)
+    nm.lower(sd.sum(sd.log_ndtr(x)), [x])(np.ones(3))
+    nm.interpret(sd.where(x > 0, sd.sqrt(x), 0), {x: -1.0})
+    sd.parse("x**2")
+
+
+def test_what_enters_contexts_by_itself_leaves_none_on():
+    before = state()
+    entering_nothing()
+    count = interrupted_at_end(entering_nothing, 0)
+    assert count > 10
+    for k in range(1, count + 1):
+        assert interrupted_at_end(entering_nothing, k) == k
+        assert state() == before, k
+
+
+CONTEXTS = ("errstate", "Switch", "kinks", "_mode", "allowance", "_UNRECORDED")
+
+
+def test_functions_that_enter_contexts_are_contained():
+    """But for those that show and check, which may take their time to be interrupted."""
+    left = {ROOT / "numeric" / name for name in ("check", "show", "demo", "cli")}
+    for path in SOURCES:
+        text = path.read_text()
+        if left & {*path.parents} or not any(f"with {word}" in text for word in ("np.", *CONTEXTS)):
+            continue
+        tree = ast.parse(text)
+        contained = set()
+        for function in ast.walk(tree):
+            decorators = [ast.unparse(d) for d in getattr(function, "decorator_list", [])]
+            if "contained" in decorators:
+                contained.update(ast.walk(function))
+        for item in ast.walk(tree):
+            if isinstance(item, ast.withitem):
+                name = ast.unparse(getattr(item.context_expr, "func", item.context_expr))
+                assert item in contained or name.rpartition(".")[2] not in CONTEXTS, (path, name)
+
+
+@pytest.mark.parametrize("inner", [nm.no_grad, nm.enable_grad, nm.inference_mode])
+def test_a_mode_that_an_interrupt_left_on_ends_with_the_next_one_outside(inner):
+    def program():
+        with nm.no_grad(), inner():
+            pass
+
+    def outside(k):
+        with nm.no_grad():
+            assert interrupted_at_end(program, k) == k
+
+    before = modes.current()
+    assert interrupted_at_end(program, 0) == 2
+    for k in (1, 2):
+        outside(k)
+        assert modes.current() is before
+    with nm.enable_grad():
+        interrupted_at_end(program, 2)
+        assert not nm.is_grad_enabled()
+    assert modes.current() is before
+
+
+def test_one_place_at_which_an_interrupt_leaves_a_users_mode_on():
+    """As the end begins; what is documented of `Context`."""
+
+    def program():
+        with nm.no_grad():
+            pass
+
+    def at(k):
+        passed = 0
+
+        def trace(frame, event, _):
+            nonlocal passed
+            code = frame.f_code
+            if code is not modes.Switch.__exit__.__code__:
+                return None
+            frame.f_trace_opcodes = True
+            called = event == "opcode" and frame.f_lasti in after_calls(code)
+            passed += event == "call" or called
+            if passed == k:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        try:
+            sys.settrace(trace)
+            program()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        return passed
+
+    left_on = []
+    count = at(0)
+    for k in range(1, count + 1):
+        assert at(k) == k
+        if not nm.is_grad_enabled():
+            left_on.append(k)
+            modes._mode.set(modes.RECORD)
+    assert count > 1
+    assert left_on == [1]
+
+
 # --- bounds on work ------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from numeric.eager.record import AccumulateGrad
 from numeric.eager.tensor import Tensor, blank, edge_of, wrap
 from numeric.modes import Switch, current
 from numeric.ops.rearranging import stack
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numeric.tracing.functions_as_formulas import Capture
 
 
+@contained
 def vjp(
     ys: Sequence[Tensor], xs: Sequence[Tensor], gs: Sequence[Tensor], recorded: bool
 ) -> list[Tensor]:
@@ -58,6 +60,7 @@ def jvp(
     return vjp(vjp(ys, xs, us, True), us, ts, recorded)
 
 
+@contained
 def jacobians(
     ys: Sequence[Tensor], xs: Sequence[Tensor], order: int, recorded: bool
 ) -> list[Tensor]:

@@ -11,6 +11,7 @@ from numeric.eager.engine import NOT_RECORDED, run
 from numeric.eager.recording import follow, unfollowed
 from numeric.eager.tensor import Size, Tensor, edge_of, method, wrap
 from numeric.modes import Switch
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -185,6 +186,7 @@ def _result(
     return t
 
 
+@contained
 def _batched(
     ys: Sequence[Tensor],
     xs: Sequence[End],

@@ -23,6 +23,7 @@ from numeric.eager.recording import FIXED, alias, cast, follow, noted, packed, w
 from numeric.eager.refusals import refuse
 from numeric.eager.tensor import Tensor, blank, counter, edge_of, wrap
 from numeric.modes import RECORD, Switch, current
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -547,6 +548,7 @@ _UNRECORDED = Switch(grad=False)
 # Calls ------------------------------------------------------------------------------------------
 
 
+@contained
 def _applied(cls: Any, args: tuple[object, ...], setup: bool) -> Any:
     """Run forward, and give what it returns its history."""
     mode = current()
@@ -750,6 +752,7 @@ def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
     """
 
     @functools.wraps(fn)
+    @contained
     def wrapper(ctx: object, *args: object, **kwargs: object) -> Any:
         with Switch(grad=False):
             outputs = fn(ctx, *args, **kwargs)

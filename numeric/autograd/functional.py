@@ -25,6 +25,7 @@ from numeric.autograd.evaluations import (
 from numeric.eager.tensor import Tensor, wrap
 from numeric.modes import Switch
 from numeric.tracing.nested import Leaf, flat
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +39,7 @@ class _Call(Evaluation):
     ``create``: results are recorded, whether or not the inputs are.
     """
 
+    @contained
     def __init__(
         self, name: str, func: Callable[..., object], inputs: object, create: bool, strict: bool
     ) -> None:
@@ -63,6 +65,7 @@ class _Call(Evaluation):
             for i, j in self.independent():
                 _refuse(i, j)
 
+    @contained
     def computed(
         self, wanted: Derivative, vectors: Sequence[Tensor] = (), values: bool = False
     ) -> tuple[list[Tensor], list[Tensor]]:

@@ -29,7 +29,8 @@ from numeric.eager.recording import cast, follow, unfollowed
 from numeric.eager.refusals import refuse
 from numeric.eager.tensor import Tensor, counter, wrap
 from numeric.modes import Switch, current
-from numeric.warnings_off import SILENCE, noise, set_noise
+from numeric.warnings_off import SILENCE, set_noise
+from symdiff.contexts import contained
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ NOT_RECORDED = (
 Root: TypeAlias = "tuple[Edge, int]"
 
 
+@contained
 def run(
     roots: Sequence[Root],
     seeds: Sequence[Tensor],
@@ -78,18 +80,14 @@ def run(
     if targets is not None:
         task.limit([node for node, _ in roots], targets, capture=not accumulate)
     # ``create`` decides whether the pass is recorded, whatever is in force around it.
-    with Switch(grad=create):
-        before = noise()
-        try:
-            set_noise(SILENCE)
-            for (node, nr), seed in zip(roots, seeds, strict=True):
-                task.taken[id(seed._array)] = seed._array
-                task.give(node, nr, seed if create else seed._array, False)
-            for node, _ in roots:
-                task.arrive(node)
-            task.loop()
-        finally:
-            set_noise(before)
+    Switch(grad=create).__enter__()  # until the call ends
+    set_noise(SILENCE)
+    for (node, nr), seed in zip(roots, seeds, strict=True):
+        task.taken[id(seed._array)] = seed._array
+        task.give(node, nr, seed if create else seed._array, False)
+    for node, _ in roots:
+        task.arrive(node)
+    task.loop()
     return task.captured
 
 

@@ -17,6 +17,7 @@ from numeric.eager import dtypes
 from numeric.eager.dtypes import OF_NUMPY
 from numeric.eager.tensor import Tensor, method
 from numeric.eager.traced_arrays import Shadow
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,6 +112,7 @@ def _shown(a: np.ndarray, edge: int) -> np.ndarray:
     return a
 
 
+@contained
 def _body(a: np.ndarray, indent: int) -> str:
     o = _options
     if not a.size:

@@ -19,6 +19,7 @@ from numeric.eager.refusals import user_frame
 from numeric.eager.tensor import Tensor, blank, counter, edge_of, wrap
 from numeric.modes import RECORD, Switch, current
 from numeric.warnings_off import SILENCE, noise, set_noise
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -353,6 +354,7 @@ def _pack(node: Node, operands: Sequence[Any]) -> None:
     node.saved, node.check = tuple(saved), tuple(check)
 
 
+@contained
 def packed(x: Tensor) -> Packed:
     """What the hooks that are on make of a tensor that is to be saved.
 

@@ -21,6 +21,7 @@ from numeric.lowering.programs import Lowered
 from numeric.lowering.values import WEAK
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pullback
+from symdiff.contexts import contained
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES, int_power, mul
 from symdiff.graph.axis_lengths import lengths
@@ -311,6 +312,7 @@ class Pullback:
         used.update(xs[i] for i in op.holds if self.mask[i])
         return tuple([i for i, x in enumerate(self.places) if x in used])
 
+    @contained
     def _keeps_single(self) -> bool:
         """Whether cotangents in single precision stay so; a constant in the formula may be double.
 

@@ -15,6 +15,7 @@ from numeric.eager.printing import elements
 from numeric.eager.tensor import Tensor, method
 from numeric.eager.traced_arrays import Shadow
 from numeric.html_tables import page, paragraph, table
+from symdiff.contexts import contained
 from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _tables(a: np.ndarray) -> Iterator[str]:
         yield _matrix(a[at], rows, columns, write)
 
 
+@contained
 def _layout(shown: np.ndarray, names: int = 0) -> tuple[int, Callable[[Any], str]]:
     """How many elements stand in a row below the names of so many columns, and how each is."""
     with np.errstate(all="ignore"):

@@ -30,7 +30,7 @@ from numeric.lowering.ownership import accumulated, check_targets
 from numeric.lowering.running import Programs, Residuals
 from numeric.modes import current
 from symdiff.calculus.jacobians import direction
-from symdiff.contexts import kinks
+from symdiff.contexts import contained, kinks
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
@@ -498,6 +498,7 @@ class Function:
 
     # Data -----------------------------------------------------------------------------------------
 
+    @contained
     def bind(self, /, *values: Mapping[Any, object], **named: object) -> Function:
         """The Function of the remaining inputs, with values for the others: ``F.bind(X=data)``.
 
@@ -681,6 +682,7 @@ def cut_off(filled: Filled, values: Sequence[Any]) -> list[Any]:
     return found
 
 
+@contained
 def _lowered_again(
     nodes: list[Expr],
     places: Sequence[int],

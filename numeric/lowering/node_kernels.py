@@ -29,6 +29,7 @@ from numeric.lowering.arithmetic import (
 from numeric.lowering.formulas import functions, of_arrays
 from numeric.lowering.values import WEAK, full
 from numeric.lowering.values import strong as as_strong
+from symdiff.contexts import contained
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.axis_lengths import lengths
@@ -224,6 +225,7 @@ def _pointwise(op: ops.Pointwise, node: Expr) -> Kernel:
 def _strong_product(op: ops.Strong, node: Expr) -> Kernel:
     multiply = strong_product(op.kills)
 
+    @contained
     def run(a: np.ndarray, b: np.ndarray) -> Any:
         with np.errstate(all="ignore"):
             return multiply(a, b)

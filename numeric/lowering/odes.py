@@ -10,6 +10,7 @@ import numpy as np
 from numeric.lowering import structure
 from numeric.lowering.programs import NOT_IN_MATH
 from numeric.lowering.roots import Programs, elements_of, solvable, whole
+from symdiff.contexts import contained
 from symdiff.errors import ConvergenceError, Unsupported
 from symdiff.graph.axis_lengths import lengths
 from symdiff.transforms.odes import Mesh
@@ -72,6 +73,7 @@ class MeshOf(Programs):
         found[last : last + len(times)] = before
         found[last + len(times) :][: stages.size] = stages.ravel()
 
+    @contained
     def _nodes(
         self, y: Any, times: np.ndarray, params: list[Any], sizes: Mapping[str, int]
     ) -> tuple[np.ndarray, np.ndarray]:

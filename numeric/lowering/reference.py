@@ -16,7 +16,7 @@ from numeric.lowering.spellings import is_graded, numbers, spelling
 from numeric.lowering.values import WEAK, filled
 from symdiff.calculus.kinks import kinks_in
 from symdiff.calculus.real_values import is_real
-from symdiff.contexts import raising
+from symdiff.contexts import contained, raising
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 def interpret(outputs: Expr, env: Mapping[Any, object]) -> Any: ...
 @overload
 def interpret(outputs: Sequence[Expr], env: Mapping[Any, object]) -> tuple[Any, ...]: ...
+@contained
 def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, object]) -> Any:
     """The values of ``outputs``, one or a tuple, where the symbols have the values of ``env``.
 

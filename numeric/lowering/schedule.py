@@ -15,6 +15,7 @@ from numeric.lowering.node_kernels import kernel
 from numeric.lowering.spellings import Spelling, behind, numbers, spelling
 from numeric.lowering.steps import Schedule, Step
 from symdiff import opaque_ops
+from symdiff.contexts import contained
 from symdiff.graph import ops
 from symdiff.graph.leaves import number_of
 from symdiff.graph.node import topological
@@ -207,6 +208,7 @@ def _number(node: Expr) -> int | float:
     return weak(value, node.dtype is int)
 
 
+@contained
 def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int | float:
     values = [literals[x] for x in how.operands]
     # It spreads its operand, and a weak number stands for an array of any shape.
@@ -222,6 +224,7 @@ def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int
         return kernel(node)(values, {})  # type: ignore[return-value]
 
 
+@contained
 def quotient(values: Sequence[float], signs: Sequence[int]) -> int | float:
     """The product of weak numbers to the powers ``signs``, +1 or -1; IEEE where they are zero."""
     over = math.prod(v for v, sign in zip(values, signs, strict=True) if sign > 0)

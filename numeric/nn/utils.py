@@ -9,6 +9,7 @@ import numpy as np
 from numeric.eager.tensor import Tensor, wrap
 from numeric.modes import Switch
 from numeric.ops.rearranging import cat, stack
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 
+@contained
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
@@ -66,6 +68,7 @@ def clip_grad_norm_(
     return total
 
 
+@contained
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -152,6 +154,7 @@ class ShardProgram:
             found = pairs + found[2 * len(pairs) :]
         return found[0]
 
+    @contained
     def _pair(self, a: Subtotal, b: Subtotal) -> Subtotal:
         for (name, _), one, other in zip(self.rows, a.kinds, b.kinds, strict=True):
             if one != other:

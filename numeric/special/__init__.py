@@ -37,6 +37,7 @@ from numeric.special import (
     tails,
     zetas,
 )
+from symdiff.contexts import contained
 from symdiff.errors import Unsupported
 from symdiff.guesses import missing
 from symdiff.scalars.vocabulary import (
@@ -111,6 +112,7 @@ def _exp_share(a: Values, b: Values) -> Values:
     return _sigmoid(_difference(a, b))
 
 
+@contained
 def _difference(a: Values, b: Values) -> Values:
     with np.errstate(invalid="ignore"):  # inf - inf, which the selection replaces
         difference = np.subtract(a, b)
@@ -341,6 +343,7 @@ def _ndtri(p: Doubles) -> Doubles:
     return -_ROOT_2 * _erfcinv(2 * np.where((p >= 0) & (p <= 1), p, np.nan))
 
 
+@contained
 def _log_ndtr(x: Doubles) -> Doubles:
     far = x < -1  # where the exponential may underflow
     tail, rest = np.where(far, x, -1), np.where(far, 0, x)
@@ -478,6 +481,7 @@ def _of_order(
     return of_any
 
 
+@contained
 def _gammasgn(x: Doubles) -> Doubles:
     with np.errstate(invalid="ignore"):
         turns = np.where(np.floor(x) == x, np.nan, 1 - 2 * np.remainder(np.floor(x), 2))

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from numeric.types import Doubles, Mask
 
@@ -83,6 +85,7 @@ def iv(n: int, x: Doubles) -> Doubles:
     return np.where(x < 0, -value, value) if n % 2 else value
 
 
+@contained
 def kv(n: int, x: Doubles) -> Doubles:
     """K_n(x); nan for x < 0."""
     from scipy import special
@@ -112,6 +115,7 @@ def _series(n: int, x: Doubles, sign: int) -> Doubles:
     return result
 
 
+@contained
 def _leading(n: int, x: Doubles) -> Doubles:
     if n == 0:
         return (np.log(x) - _LOG_2_LESS_EULER) * (2 / math.pi)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from numeric.special import bessel
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,6 +79,7 @@ def yv(n: float, x: Doubles) -> Doubles:
     return _on_the_right(function, x, ends)
 
 
+@contained
 def iv(n: float, x: Doubles) -> Doubles:
     """I_n(x); nan for x < 0 unless n is an integer."""
     if n == int(n):
@@ -92,6 +94,7 @@ def iv(n: float, x: Doubles) -> Doubles:
         return _on_the_right(function, x, _at_zero(n), math.inf)
 
 
+@contained
 def kv(n: float, x: Doubles) -> Doubles:
     """K_n(x); nan for x < 0."""
     if n == int(n):
@@ -126,6 +129,7 @@ def _at_zero(n: float) -> float:
     return 0.0 if n > 0 else math.copysign(math.inf, _over_gamma(n))
 
 
+@contained
 def _sum(first: _Term, second: _Term, x: Doubles) -> Reals:
     """The sum of two functions of an order, each with a factor that may be 0."""
     with np.errstate(over="ignore"):
@@ -135,6 +139,7 @@ def _sum(first: _Term, second: _Term, x: Doubles) -> Reals:
 # J and Y ------------------------------------------------------------------------------------------
 
 
+@contained
 def _first_kind(n: float, x: Doubles) -> Doubles:
     """J_n for x > 0."""
     from scipy import special
@@ -207,6 +212,7 @@ def _turned(n: float, x: Doubles) -> tuple[Doubles, Doubles]:
     return size * (even * c - odd * s), size * (even * s + odd * c)
 
 
+@contained
 def _leading(n: float, x: Doubles, turn: float, otherwise: Callable[[], Doubles]) -> Doubles:
     """Γ(n)/2 (2/x)^n + Γ(-n)/2 (x/2)^n turn, unless the two cancel: n log x is small then."""
     if n > _HIGHEST_FACTORIAL:
@@ -256,6 +262,7 @@ def _scaled_first(m: int, n: float, x: Doubles) -> Doubles:
     return value
 
 
+@contained
 def _near_origin(m: int, n: float, x: Doubles) -> Doubles:
     """By the power series of e^-x I_n(x), differentiated term by term."""
     first, coefficients = _of_origin(m, n)
@@ -325,6 +332,7 @@ def kve_derivative(m: int, n: float, x: Doubles) -> Doubles:
     return _on_the_right(lambda at: _scaled_second(m, n, at), x, (-1.0) ** m * math.inf)
 
 
+@contained
 def _scaled_second(m: int, n: float, x: Doubles) -> Doubles:
     """It, for x > 0."""
     from scipy import special
@@ -485,6 +493,7 @@ def _plus(a: tuple[Doubles, Doubles], b: tuple[Doubles, Doubles]) -> tuple[Doubl
 # Of the order -------------------------------------------------------------------------------------
 
 
+@contained
 def _half_power(x: Doubles, a: float) -> Doubles:
     """(x/2)^a, also of subnormal numbers, whose half is rounded."""
     with np.errstate(over="ignore", divide="ignore"):

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from numeric.types import Doubles
 
@@ -85,6 +87,7 @@ def _series(a: float, c: int, z: Doubles) -> Doubles:
     return value
 
 
+@contained
 def _by_recurrence(a: Fraction, n: int, m: Doubles, rest: Doubles) -> Doubles:
     """From the first two, by the hypergeometric equation, differentiated k times [15.10.1]."""
     b, d = _integrals(m, rest)
@@ -101,6 +104,7 @@ def _by_recurrence(a: Fraction, n: int, m: Doubles, rest: Doubles) -> Doubles:
     return last
 
 
+@contained
 def _integrals(m: Doubles, rest: Doubles) -> tuple[Doubles, Doubles]:
     """B and D for 1 - m = rest > 0; for m < 0 by those of -m/(1 - m), θ turned to π/2 - θ [19.7.2].
 

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from numeric.types import Doubles
 
 
+@contained
 def log_ratio(x: Doubles, y: Doubles) -> Doubles:
     """log(x/y); ∞ for y = 0."""
     near = (x > y / 2) & (x / 2 < y)
@@ -41,6 +44,7 @@ def rel_entr(x: Doubles, y: Doubles) -> Doubles:
     return np.where(inside, value, _outside(x, y, np.zeros_like(y)))
 
 
+@contained
 def kl_div(x: Doubles, y: Doubles) -> Doubles:
     """The divergence x log(x/y) - x + y (Loader 2000).
 

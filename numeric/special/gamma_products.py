@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numeric.special import gamma_reciprocals, gammas
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +50,7 @@ def beta(a: Doubles, b: Doubles) -> Doubles:
     )(low, high, total)
 
 
+@contained
 def beta_derivative(m: int, n: int, a: Doubles, b: Doubles) -> Doubles:
     """The derivative of B(a, b) of order m by a and n by b, for a, b > 0; else nan."""
     inside = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
@@ -99,6 +101,7 @@ def binom(n: Doubles, k: Doubles) -> Doubles:
 
 
 def _by_cases(*cases: tuple[Mask, Callable[..., Doubles]]) -> Callable[..., Doubles]:
+    @contained
     def of_arrays(*xs: Doubles) -> Doubles:
         value = np.full(xs[0].shape, np.nan)
         with np.errstate(all="ignore"):

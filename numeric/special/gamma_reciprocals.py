@@ -21,6 +21,7 @@ import mpmath
 import numpy as np
 
 from numeric.special import gammas
+from symdiff.contexts import contained
 
 if TYPE_CHECKING:
     from numeric.types import Doubles, Reals
@@ -31,6 +32,7 @@ _STEPS = 30  # by which arguments are lowered to where Γ is far from the larges
 _LARGE = 140.0
 
 
+@contained
 def rgamma_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of 1/Γ(x)."""
     left, right = x < _LEFT, x > _RIGHT

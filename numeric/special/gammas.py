@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from numeric.types import Doubles, Mask, Reals
 
@@ -109,6 +111,7 @@ def polygamma(n: int, x: Doubles) -> Doubles:
     return np.where(reflected, (-1) ** n * value - math.pi ** (n + 1) * slope, value)
 
 
+@contained
 def polygamma_difference(n: int, a: Doubles, b: Doubles) -> Doubles:
     """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a, b > 0 without the cancellation of two nearly equal numbers.
 
@@ -203,6 +206,7 @@ def _of_positive(n: int, x: Doubles) -> Doubles:
     return np.where(far, (-1) ** (n + 1) * power * (1 + n * u / 2 * (1 + (n + 1) * u / 6)), value)
 
 
+@contained
 def _of_high_order(n: int, x: Doubles) -> Doubles:
     """ψ⁽ⁿ⁾(x) = (-1)^(n+1) n! times the sum of (x + k)^-(n+1) over k >= 0 (5.15.1)."""
     sign = 1 if n % 2 else -1

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from numeric.types import Doubles, Mask
 
@@ -29,6 +31,7 @@ _FRACTION_FROM = 0.5
 _STEPS = 240  # of the fraction: they converge like e^(-4√(kx)), 2^-53 after 170 for x = 1/2
 
 
+@contained
 def gamma_density(a: Doubles, x: Doubles) -> Doubles:
     """x^(a-1) e^-x / Γ(a) for x >= 0; 0 for a = 0, -1, -2 ..."""
     from scipy import special
@@ -45,6 +48,7 @@ def gamma_density(a: Doubles, x: Doubles) -> Doubles:
     return np.where(vanishes, 0, np.where(small, direct, by_logarithms))
 
 
+@contained
 def _scaled_power(exponent: Doubles, factor: Doubles, x: Doubles) -> Doubles:
     """The product x^exponent e^-x factor for a small exponent."""
     at = np.minimum(x, _VANISHES_FROM)
@@ -54,6 +58,7 @@ def _scaled_power(exponent: Doubles, factor: Doubles, x: Doubles) -> Doubles:
         return result
 
 
+@contained
 def beta_density(p: Doubles, q: Doubles, c: Doubles, x: Doubles) -> Doubles:
     """x^p (1 - x)^q e^-c for 0 <= x <= 1."""
     x = np.where((x >= 0) & (x <= 1), x, np.nan)

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numeric.special.expansions import divided, expanded, of_derivative
+from symdiff.contexts import contained
 from symdiff.scalars.vocabulary import dawsn_series
 
 if TYPE_CHECKING:
     from numeric.types import Doubles
 
 
+@contained
 def expn(n: int, x: Doubles) -> Doubles:
     """E_n(x) for x >= 0, else nan."""
     inside = np.where(x > 0, x, 1)
@@ -85,6 +87,7 @@ def expi(x: Doubles, scale: float = 1.0) -> Doubles:
 _EXPI_FAR = 40.0
 
 
+@contained
 def _growing(x: Doubles, factor: Doubles) -> Doubles:
     """e^x/x times a factor; e^x alone overflows earlier."""
     x = np.minimum(x, 2000)  # where it is infinite
@@ -154,6 +157,7 @@ def hyperbolic_derivative(sinh: bool, n: int, x: Doubles) -> Doubles:
     return value if n % 2 else np.copysign(value, x)
 
 
+@contained
 def _pole(m: int, x: Doubles) -> Doubles:
     """m!/x^(m+1)."""
     with np.errstate(over="ignore", divide="ignore"):
@@ -163,6 +167,7 @@ def _pole(m: int, x: Doubles) -> Doubles:
     return pole
 
 
+@contained
 def cosine_integral_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of Ci, n > 0, that of order m = n - 1 of cos(x)/x; nan for x < 0.
 

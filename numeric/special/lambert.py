@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numeric.special import polynomials
+from symdiff.contexts import contained
 from symdiff.scalars.vocabulary import lambert_polynomial
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def lambertw(branch: int, x: Doubles) -> Doubles:
     return _solved(branch, x)[0]
 
 
+@contained
 def derivative(branch: int, n: int, x: Doubles) -> Doubles:
     """The n-th derivative of W, (-1)^(n-1) e^-nW a_n(1 + W)/(1 + W)^(2n-1) (equation 3.5).
 
@@ -89,6 +91,7 @@ _BELOW, _REST = math.exp(-1), -1.2428753672788363e-17  # 1/e and what is missing
 _NEAR = 0.35
 
 
+@contained
 def _solved(branch: int, x: Doubles) -> tuple[Doubles, Doubles]:
     """W and 1 + W: near the branch point by the series there, else by Fritsch's iteration."""
     with np.errstate(all="ignore"):

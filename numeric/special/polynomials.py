@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -53,6 +55,7 @@ def exactly(coefficients: Sequence[Fraction], b: Doubles) -> Doubles:
     return np.array([of_one(at) for at in b.ravel().tolist()], np.float64).reshape(b.shape)
 
 
+@contained
 def orthogonal(family: type[Polynomial], n: int, *operands: Doubles) -> Doubles:
     """The polynomial of order n; where terms of both signs overflow, in rational arithmetic."""
     with np.errstate(all="ignore"):

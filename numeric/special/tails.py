@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from numeric.special.expansions import divided, expanded, of_derivative
+from symdiff.contexts import contained
 from symdiff.scalars.vocabulary import log_ndtr_series
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _BLOCK = 2048  # numbers whose integrands are in memory at a time
 
 
+@contained
 def erfcx_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of e^(x²) erfc(x): (-2)ⁿ 2/√π ∫₀^∞ sⁿ e^(-s² - 2xs) ds [7.7.1].
 

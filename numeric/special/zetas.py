@@ -15,12 +15,14 @@ import mpmath
 import numpy as np
 
 from numeric.special.expansions import expanded, of_derivative
+from symdiff.contexts import contained
 from symdiff.scalars.vocabulary import hurwitz_series, zeta_series
 
 if TYPE_CHECKING:
     from numeric.types import Doubles
 
 
+@contained
 def zeta(m: int, s: Doubles) -> Doubles:
     """The m-th derivative of Riemann's.
 
@@ -99,6 +101,7 @@ def _beyond(m: int, s: Doubles) -> Doubles:
     return np.where(total == 0, 0.0, np.copysign(np.inf, total))
 
 
+@contained
 def hurwitz_zeta(m: int, s: Doubles, q: Doubles) -> Doubles:
     """The m-th derivative of Hurwitz's by s, for s > 1 and q > 0.
 

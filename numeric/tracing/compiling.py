@@ -17,6 +17,7 @@ from numeric.modes import Switch, current
 from numeric.tracing.nested import filled, flat
 from numeric.tracing.surroundings import key, surroundings
 from numeric.tracing.trace import Trace, checked, counted, requires
+from symdiff.contexts import contained
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Compiled:
                     return traced
         return None
 
+    @contained
     def _trace(
         self, structure: object, tensors: Sequence[Tensor], around: dict[object, object]
     ) -> _Traced:

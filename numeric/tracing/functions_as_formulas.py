@@ -28,6 +28,7 @@ from numeric.ops.views import ALIAS
 from numeric.tracing.nested import flat
 from numeric.tracing.trace import Trace, checked, input_symbol
 from numeric.tracing.trial_runs import rounded, without_values
+from symdiff.contexts import contained
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.functions.shaping import converted
 from symdiff.graph import ops
@@ -71,6 +72,7 @@ class Capture(NamedTuple):
         return (tuple(self.exprs or ()), tuple(self.symbols), tuple(self.outer_symbols), checks)
 
 
+@contained
 def captured(
     call: Callable[[list[Tensor]], object], inputs: Sequence[Tensor], connected: bool = True
 ) -> Capture:
@@ -305,6 +307,7 @@ class Inner(Trace):
         return super().readable(x) if self.kept else not isinstance(x._array, Shadow)
 
 
+@contained
 def traced(
     call: Callable[[list[Tensor]], object],
     inputs: Sequence[Tensor],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from symdiff.contexts import contained
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import contraction, leaves, lengths, number, ops
 from symdiff.graph.algebra import as_numeric, linear, opaque, primitive
@@ -145,6 +146,7 @@ def _has_expressions(value: object) -> bool:
     return isinstance(value, Node)
 
 
+@contained
 def converted(x: Expr, of: np.dtype[Any], to: np.dtype[Any]) -> Expr:
     """The elements of ``x``, which are of dtype ``of``, in the dtype ``to``.
 

@@ -87,7 +87,9 @@ def _forget(
 ) -> None:
     # One step, for another thread may just now put a new node under the key: what the standard
     # library's WeakValueDictionary does.  It is a default because globals are gone when the
-    # interpreter frees the last nodes.
+    # interpreter frees the last nodes.  An interrupt that comes here is lost: Python reports what
+    # callbacks raise, and goes on.  One that is no function of Python's, ``methodcaller("forget")``
+    # with a partial object in each reference, cost each node a tenth of its time.
     remove(ref.table, ref.key)
 
 

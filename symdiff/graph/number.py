@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import sympy as sp
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -271,6 +273,7 @@ def _root(n: int, k: int) -> int | None:
     return root if root**k == n else None
 
 
+@contained
 def _raised_float(base: float, exponent: int | Fraction) -> float:
     with np.errstate(all="ignore"):
         return float(np.power(np.float64(base), float(exponent)))

@@ -147,6 +147,18 @@ _hooks(
 # Modes --------------------------------------------------------------------------------------------
 
 _modes(
+    "what-an-interrupt-left-on-stays-on",
+    "while value.below is not None and value.by is not self:",
+    "while False:",
+    "test_a_mode_that_an_interrupt_left_on_ends_with_the_next_one_outside",
+)
+_modes(
+    "nothing-is-contained",
+    "return copy_context().run(function, *args, **kwargs)",
+    "return function(*args, **kwargs)",
+    "test_what_enters_contexts_by_itself_leaves_none_on",
+)
+_modes(
     "no-grad-records",
     "    recorded = recorded and mode.grad and not (volatile or mode.inference)",
     "    recorded = recorded and not (volatile or mode.inference)",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from symdiff.contexts import contained
 from symdiff.errors import ConvergenceError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _KEPT = 60
 _ROUNDINGS = 8
 
 
+@contained
 def solved(
     method: str, product: Product, b: np.ndarray, rtol: float, most: int, shape: tuple[int, ...]
 ) -> np.ndarray:

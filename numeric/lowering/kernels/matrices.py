@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 
 def _symmetric(a: np.ndarray) -> np.ndarray:
     result: np.ndarray = (a + a.swapaxes(-1, -2)) / 2
@@ -76,6 +78,7 @@ def _finite(name: str, a: np.ndarray) -> None:
         raise np.linalg.LinAlgError(f"{name}: the matrix has entries that are not finite")
 
 
+@contained
 def gaps(sign: int, diagonal: bool, x: np.ndarray) -> np.ndarray:
     """``1 / (x_j + sign * x_i)``, on the diagonal too if so said (else 0 there).
 
@@ -233,6 +236,7 @@ def _combined(*terms: tuple[float, Blocks]) -> Blocks:
     ]
 
 
+@contained
 def expm(a: np.ndarray, *directions: np.ndarray) -> np.ndarray:
     """The matrix exponential, or with directions E1 .. Ek the corner of that of a block matrix.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from symdiff.contexts import contained
 from symdiff.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -225,6 +226,7 @@ def logm(a: np.ndarray, *directions: np.ndarray) -> np.ndarray:
     return result.astype(work, copy=False)
 
 
+@contained
 def _log1p(x: np.ndarray) -> Any:
     """``log(1 + x)`` for small x, real or complex: NumPy's of complex numbers is log of the sum."""
     u, v = x.real, x.imag

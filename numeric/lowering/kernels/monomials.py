@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -75,6 +77,7 @@ def monomial(of: Monomial) -> Callable[..., Values]:
         exponent = np.clip(exponent, -_FURTHEST, _FURTHEST)
         return number.astype(like), exponent
 
+    @contained
     def run(*values: Any) -> Any:
         factors = values[:count]
         kinds = [v.dtype for v in factors if isinstance(v, np.ndarray | np.generic)]
@@ -114,6 +117,7 @@ def over_sum(signs: tuple[int, ...], places: tuple[int, ...]) -> Callable[..., V
     """
     count = len(signs)
 
+    @contained
     def run(*values: Any) -> Any:
         z, divisors = values[places[0]], values[count:]
         plain = values[:count]
@@ -198,6 +202,7 @@ def shifted_power(shift: int) -> Callable[..., Values]:
     That rounding counts for y below 1/2, as many times as log(x); elsewhere it is one of y.
     """
 
+    @contained
     def run(x: Any, y: Any, value: Any) -> Any:
         size = np.abs(x)
         rounded = (np.abs(y) < NEAR) & ((size < 1 / FAR) | (size > FAR))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from numeric.lowering.kernels import lapack
+from symdiff.contexts import contained
 from symdiff.errors import ConvergenceError
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class System(Protocol):
         """The first of them."""
 
 
+@contained
 def direct(system: System, x: np.ndarray, max_steps: int, *, minimum: bool = False) -> Way:
     """Newton's steps from a point, as long as each of them is one that ``solved`` takes.
 
@@ -161,6 +163,7 @@ def _parts(move: np.ndarray, x: np.ndarray) -> float:
     return max([abs(m / v) if v else math.inf for m, v in pairs if m], default=0.0)
 
 
+@contained
 def solved(
     name: str,
     evaluate: Evaluated,

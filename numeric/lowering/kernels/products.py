@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 _BLOCK = 2**17  # elements that stay in the cache
 
 
@@ -64,6 +66,7 @@ def _extreme(
     return found
 
 
+@contained
 def _factors(
     a: np.ndarray, b: np.ndarray, scale: float, row: Any, column: Any
 ) -> tuple[np.ndarray, np.ndarray] | None:

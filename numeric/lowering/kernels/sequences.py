@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from symdiff.contexts import contained
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -158,6 +160,7 @@ def cumprod(x: np.ndarray) -> np.ndarray:
     return result
 
 
+@contained
 def logcumsumexp(x: np.ndarray) -> np.ndarray:
     """``log(cumsum(exp(x)))`` of the last axis: no exponential overflows.
 

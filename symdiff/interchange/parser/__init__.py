@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from symdiff.contexts import allowance
+from symdiff.contexts import allowance, contained
 from symdiff.graph.expr import free_symbols
 from symdiff.graph.leaves import as_expr, named_size
 from symdiff.graph.lengths import Length
@@ -32,6 +32,7 @@ _MOST_LISTED = 10_000_000
 _NUMBERS = CONSTANTS | {EXACT + name: CONSTANTS[name] for name in ("pi", "e")}
 
 
+@contained
 def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     """The expression that ``text`` writes, as Python's operators build it; nothing is evaluated.
 
