@@ -35,7 +35,7 @@ import numpy as np
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering.native.compiler import has_native
+from numeric.lowering.native.libraries import has_native
 from symdiff.graph.algebra import primitive
 from symdiff.scalars.formula import VOCABULARY
 from tests.support.accuracy_misses import MISSES

@@ -25,7 +25,7 @@ from numeric.lowering.arguments import (
     key_of,
 )
 from numeric.lowering.names import MATH, Options
-from numeric.lowering.native.compiler import has_native
+from numeric.lowering.native.libraries import has_native
 from numeric.lowering.ownership import accumulated, check_targets
 from numeric.lowering.running import Programs, Residuals
 from numeric.modes import current

@@ -20,6 +20,7 @@ from numeric.lowering.gathers import gathered
 from numeric.lowering.kink_checks import hit, questions
 from numeric.lowering.names import MATH, NATIVE, NUMPY, ROWS, Emitter, Options
 from numeric.lowering.native.compiler import compiler
+from numeric.lowering.native.libraries import FAILURES
 from numeric.lowering.ownership import Owner, of_number, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry
 from numeric.lowering.programs import NATIVE_LEAST, Lowered, at_points, plain, python_number
@@ -379,6 +380,8 @@ class Programs:
         if self.emitter.options.native:
             fast = ", fastmath" * self.emitter.options.fastmath
             lines.append(f"machine code of {compiler()}{fast}")
+            if FAILURES.reason and self.emitter.options.backend == "auto":
+                lines.append(f"NumPy for all that was not compiled before: {FAILURES.reason}")
         with self.lock:
             asked = [x for x in self._found.values() if x not in (value, backward, forward)]
         running = [self._running(lowered, known) for lowered in (value, backward, *asked)]

@@ -155,13 +155,13 @@ _native(
 
 _native(
     "fastmath-is-forgotten",
-    "flags += FAST * fastmath",
+    "flags += FAST * options.fastmath",
     "flags += FAST * False",
     "test_fastmath_has_other_flags_and_is_near_on_finite_numbers[elementwise-float64]",
 )
 _native(
     "fastmath-is-for-all",
-    "flags += FAST * fastmath",
+    "flags += FAST * options.fastmath",
     "flags += FAST * True",
     "test_fastmath_has_other_flags_and_is_near_on_finite_numbers[elementwise-float64]",
 )
@@ -176,20 +176,20 @@ _native(
 
 _native(
     "damaged-libraries-are-loaded",
-    "return head if mark and tail == _digest(head).encode() else None",
+    "return head if mark and tail == digest(head).encode() else None",
     "return head if mark else None",
     "test_what_is_damaged_is_made_again[one bit]",
 )
 _native(
     "files-of-others-are-run",
-    'if hasattr(os, "getuid") and owner != os.getuid():',
-    "if owner < 0:",
+    'return not hasattr(os, "getuid") or known.st_uid == os.getuid()',
+    "return True",
     "test_files_of_others_are_not_run",
 )
 _native(
     "folders-of-a-group-are-used",
-    "known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)",
-    "known.st_mode & stat.S_IWOTH",
+    "_OTHERS = stat.S_IWGRP | stat.S_IWOTH",
+    "_OTHERS = stat.S_IWOTH",
     "test_what_others_can_write_is_not_run",
 )
 _native(
@@ -230,8 +230,8 @@ _native(
 )
 _native(
     "folders-that-were-left-stay",
-    "                    shutil.rmtree(path)",
-    "                    path.rmdir()",
+    "            shutil.rmtree(path)",
+    "            path.rmdir()",
     "test_what_a_process_left_is_removed",
 )
 _native(
@@ -239,6 +239,67 @@ _native(
     "warnings.warn(text, RuntimeWarning, stacklevel=_callers_level())",
     "warnings.warn(text, RuntimeWarning, stacklevel=2)",
     "test_without_a_compiler",
+)
+
+_native(
+    "the-folder-is-reached-by-its-path",
+    "inside = Path(_DESCRIPTORS, str(number))",
+    "inside = path",
+    "test_a_folder_that_is_exchanged_is_not_used",
+)
+_native(
+    "parents-are-made-for-all",
+    "        _make(path.parent)\n",
+    "        path.parent.mkdir(parents=True, exist_ok=True)\n",
+    "test_parents_are_made_for_their_user_alone",
+)
+_native(
+    "parents-of-others-are-trusted",
+    "if writable or known.st_uid not in (0, os.getuid()):",
+    "if writable and known.st_uid not in (0, os.getuid()):",
+    "test_where_there_are_no_descriptors_parents_are_looked_at",
+)
+_native(
+    "libraries-stay-loaded",
+    "weakref.finalize(self._owner, _ctypes.dlclose, self._handle)",
+    "weakref.finalize(self._owner, abs, self._handle)",
+    "test_mappings_are_not_exhausted[1000]",
+)
+_native(
+    "auto-tries-a-kernel-again",
+    "(FAILURES.reason is not None or key in FAILURES.texts)",
+    "FAILURES.reason is not None",
+    "test_auto_is_numpys_where_a_kernel_cannot_be_had[fails-kernel]",
+)
+_native(
+    "one-kernel-stops-all",
+    "        compilers.check()\n",
+    '        raise NoCompiler("")\n',
+    "test_what_stops_one_kernel_stops_no_other",
+)
+_native(
+    "what-parts-share-is-on-the-stack",
+    'f"    real *const kept = out + {len(schedule.results)};"',
+    'f"    real kept[{len(shared) + 1}];"',
+    "test_no_function_has_a_large_frame[scalars]",
+)
+_native(
+    "blocks-are-on-the-stack",
+    "_ON_STACK = 1024",
+    "_ON_STACK = 8192",
+    "test_a_small_stack_is_enough",
+)
+_native(
+    "libraries-are-tried-in-this-process",
+    "        if python is None:\n",
+    "        if True:\n",
+    "test_a_library_that_would_end_this_process_is_no_library",
+)
+_native(
+    "who-holds-the-pipes-is-waited-for",
+    "if ended and not ready:",
+    "if ended and not ready and not reading.get_map():",
+    "test_who_holds_the_pipes_of_a_command_is_not_waited_for",
 )
 
 _native(
@@ -361,8 +422,8 @@ _native(
 )
 _native(
     "what-registers-hold-is-not-asked-again",
-    "(*parts, *_FLAGS, *VECTOR, _WIDE)",
-    "(*parts, *_FLAGS, *VECTOR, 'wide')",
+    "_LAYOUT, *_FLAGS, *VECTOR, _WIDE)",
+    "_LAYOUT, *_FLAGS, *VECTOR, 'wide')",
     "test_what_registers_hold_is_kept_and_asked_again_when_asked_otherwise",
 )
 

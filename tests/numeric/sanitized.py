@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from numeric.lowering.native import cache
 from numeric.lowering.native import compiler as native
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +45,7 @@ def surroundings(folder: str) -> dict[str, str]:
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": str(ROOT),
-        native.FOLDER: folder,
+        cache.FOLDER: folder,
     }
 
 
@@ -54,7 +55,7 @@ def main(given: list[str]) -> int:
         known = surroundings(folder)
         for name, (text, sign) in FAULTS.items():
             call = (
-                f"from numeric.lowering.native import compiler as c; c.library({text!r}).answer()"
+                f"from numeric.lowering.native import libraries as c; c.library({text!r}).answer()"
             )
             done = subprocess.run(
                 [sys.executable, "-c", call], env=known, capture_output=True, text=True, check=False

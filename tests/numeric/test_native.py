@@ -13,7 +13,7 @@ from hypothesis import given
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import blocks, programs
-from numeric.lowering.native import compiler, loops, source
+from numeric.lowering.native import compiler, libraries, loops, source
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
@@ -408,9 +408,9 @@ def test_exact_order_leaves_sums_to_numpy():
 def test_fastmath_has_other_flags_and_is_near_on_finite_numbers(name, dtype, monkeypatch):
     asked = []
 
-    def library(text, flags=()):
+    def library(text, flags=(), backend="native"):
         asked.append(set(flags))
-        return compiler.library(text, flags)
+        return libraries.library(text, flags, backend)
 
     monkeypatch.setattr(native, "library", library)
     given = arguments(name, 130, 5, dtype)

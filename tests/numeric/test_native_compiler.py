@@ -12,6 +12,7 @@ import threading
 from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import Mock, patch
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -21,8 +22,8 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
+from numeric.lowering.native import cache, kernels, libraries
 from numeric.lowering.native import compiler as native
-from numeric.lowering.native import kernels
 from numeric.lowering.native.loops import STATEMENTS
 from numeric.lowering.passes import rows
 from tests.support.budget import sample
@@ -33,28 +34,7 @@ OTHER = "int answer(void) { return 43; }"
 
 
 def answer(text=TEXT):
-    return native.library(text).answer()
-
-
-@pytest.fixture
-def nothing_found():
-    """What this process found out of the compiler, and loaded, is as if it were not; for a test."""
-    with patch.object(native, "_LOADED", {}):
-        native.compiler.cache_clear()
-        native._is_there.cache_clear()
-        yield
-    native.compiler.cache_clear()
-    native._is_there.cache_clear()
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A new folder for what is kept, of the compiler that is there."""
-    native.compiler()
-    found = tmp_path / "kept"
-    monkeypatch.setenv(native.FOLDER, str(found))
-    monkeypatch.setattr(native, "_LOADED", {})
-    return found
+    return libraries.library(text).answer()
 
 
 def kept(folder):
@@ -79,8 +59,8 @@ def test_a_library_is_made_once(place, monkeypatch):
     (name,) = kept(place)
     assert name.endswith(".so")
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
-    monkeypatch.setattr(native, "_LOADED", {})
-    monkeypatch.setattr(native, "_run", None)  # nothing is compiled again
+    monkeypatch.setattr(libraries, "_LOADED", WeakValueDictionary())
+    monkeypatch.setattr(native, "run", None)  # nothing is compiled again
     assert answer() == 42
 
 
@@ -96,7 +76,7 @@ DAMAGE = {
     "one bit": swapped,
     "longer": lambda data: data + b"x",
     "of somebody else": lambda data: b"int main(void) {}",
-    "its digest alone": lambda data: data[data.rindex(native._MAGIC) :],
+    "its digest alone": lambda data: data[data.rindex(cache._MAGIC) :],
 }
 
 
@@ -109,11 +89,11 @@ def test_what_is_damaged_is_made_again(damage, place, tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.mkdir()
     (other / name).write_bytes(DAMAGE[damage](data))
-    monkeypatch.setenv(native.FOLDER, str(other))
-    monkeypatch.setattr(native, "_LOADED", {})
-    assert native._whole(other / name) is None
+    monkeypatch.setenv(cache.FOLDER, str(other))
+    monkeypatch.setattr(libraries, "_LOADED", WeakValueDictionary())
+    assert cache.whole(other / name) is None
     assert answer() == 42
-    assert native._whole(other / name) is not None
+    assert cache.whole(other / name) is not None
     assert kept(other) == [name]
 
 
@@ -121,12 +101,12 @@ def test_what_is_no_library_is_made_again(place, tmp_path, monkeypatch):
     """Whole, but of another system, or a folder, which stays: it is of somebody else."""
     answer()
     (name,) = kept(place)
-    for number, put in enumerate((lambda p: native._keep(p, b"of another system"), Path.mkdir)):
+    for number, put in enumerate((lambda p: cache.keep(p, b"of another system"), Path.mkdir)):
         other = tmp_path / str(number)
         other.mkdir()
         put(other / name)
-        monkeypatch.setenv(native.FOLDER, str(other))
-        monkeypatch.setattr(native, "_LOADED", {})
+        monkeypatch.setenv(cache.FOLDER, str(other))
+        monkeypatch.setattr(libraries, "_LOADED", WeakValueDictionary())
         assert answer() == 42
         assert kept(other) == [name]
 
@@ -134,18 +114,18 @@ def test_what_is_no_library_is_made_again(place, tmp_path, monkeypatch):
 def test_files_of_others_are_not_run(place, monkeypatch):
     answer()
     (name,) = kept(place)
-    assert native._whole(place / name) is not None
+    assert cache.whole(place / name) is not None
     monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
-    assert native._whole(place / name) is None
+    assert cache.whole(place / name) is None
 
 
 def test_processes_write_at_once(tmp_path):
     """Two find out about the compiler and make one library: each has it, and one is kept."""
     text = (
-        "import sys; from numeric.lowering.native import compiler as c; c.compiler();"
+        "import sys; from numeric.lowering.native import libraries as c; c.compiler();"
         f"sys.stdin.read(); print(c.library({TEXT!r}).answer())"
     )
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), native.FOLDER: str(tmp_path / "kept")}
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), cache.FOLDER: str(tmp_path / "kept")}
     pipe = subprocess.PIPE
     started = [
         subprocess.Popen(
@@ -168,7 +148,7 @@ def test_what_others_can_write_is_not_run(place):
         place.mkdir(exist_ok=True)
         place.chmod(mode)
         with pytest.raises(PermissionError, match="others can write into it"):
-            native.library(TEXT)
+            libraries.library(TEXT)
         native.compiler.cache_clear()
         with pytest.raises(PermissionError, match="others can write into it"):
             nm.lower(x, [x], backend="native")
@@ -178,53 +158,57 @@ def test_what_others_can_write_is_not_run(place):
 
 def test_a_folder_of_somebody_else_is_refused(place, monkeypatch):
     place.mkdir()
-    monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 1)
-    with pytest.raises(PermissionError, match="belongs to another user"):
-        native.folder()
+    owner = place.stat().st_uid
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    with pytest.raises(PermissionError, match="belongs to another user"), cache.opened():
+        pass
 
 
 def test_where_things_are_kept(tmp_path, monkeypatch):
-    monkeypatch.delenv(native.FOLDER, raising=False)
+    monkeypatch.delenv(cache.FOLDER, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    assert native.folder() == tmp_path / ".cache" / "symdiff"
+    assert cache.folder() == tmp_path / ".cache" / "symdiff"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert native.folder() == tmp_path / ".cache" / "symdiff"
+    assert cache.folder() == tmp_path / ".cache" / "symdiff"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert native.folder() == tmp_path / "xdg" / "symdiff"
+    assert cache.folder() == tmp_path / "xdg" / "symdiff"
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert native.folder() == tmp_path / "Library" / "Caches" / "symdiff"
-    monkeypatch.setenv(native.FOLDER, "-mine")
-    assert native.folder() == tmp_path / "-mine"
+    assert cache.folder() == tmp_path / "Library" / "Caches" / "symdiff"
+    monkeypatch.setenv(cache.FOLDER, "-mine")
+    assert cache.folder() == tmp_path / "-mine"
 
 
 def test_without_a_place_nothing_is_kept(place, tmp_path, monkeypatch):
     """No home, or a disk that is full or only read: what is made is loaded all the same."""
     file = tmp_path / "file"
     file.write_text("")
-    monkeypatch.setenv(native.FOLDER, str(file / "kept"))
+    monkeypatch.setenv(cache.FOLDER, str(file / "kept"))
     with pytest.raises(NotADirectoryError, match="kept"):  # who names a folder wants that one
         answer()
-    monkeypatch.delenv(native.FOLDER)
+    monkeypatch.delenv(cache.FOLDER)
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
     monkeypatch.setattr(sys, "platform", "linux")
-    assert native.folder() is None
+    with cache.opened() as nowhere:
+        assert nowhere is None
     assert answer() == 42
-    monkeypatch.setenv(native.FOLDER, str(place))
+    monkeypatch.setenv(cache.FOLDER, str(place))
 
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(native, "_LOADED", {})
-    with patch.object(native, "_keep", full):
+    monkeypatch.setattr(libraries, "_LOADED", WeakValueDictionary())
+    with patch.object(cache, "keep", full):
         assert answer() == 42
     assert kept(place) == []
-    monkeypatch.setattr(native, "_LOADED", {})
-    made = native.tempfile.TemporaryDirectory
-    only_read = lambda **options: full() if "dir" in options else made(**options)  # noqa: E731
-    with patch.object(native.tempfile, "TemporaryDirectory", only_read):
+    monkeypatch.setattr(libraries, "_LOADED", WeakValueDictionary())
+    made = cache.tempfile.TemporaryDirectory
+    only_read = lambda **options: (  # noqa: E731
+        full() if options["prefix"] == cache.MAKING else made(**options)
+    )
+    with patch.object(cache.tempfile, "TemporaryDirectory", only_read):
         assert answer() == 42
     assert kept(place) != []
 
@@ -232,7 +216,7 @@ def test_without_a_place_nothing_is_kept(place, tmp_path, monkeypatch):
 def test_what_is_half_written_is_taken_away(place):
     place.mkdir()
     with patch.object(Path, "replace", side_effect=OSError), pytest.raises(OSError):  # noqa: PT011
-        native._keep(place / "name", b"data")
+        cache.keep(place / "name", b"data")
     assert kept(place) == []
 
 
@@ -257,7 +241,7 @@ def test_what_a_process_left_is_removed(place, tmp_path):
 def test_what_another_process_removes_is_no_error(place):
     (place / "making-old").mkdir(parents=True)
     os.utime(place / "making-old", (0, 0))
-    with patch.object(native, "shutil", Mock(rmtree=Mock(side_effect=FileNotFoundError))):
+    with patch.object(cache, "shutil", Mock(rmtree=Mock(side_effect=FileNotFoundError))):
         assert answer() == 42
 
 
@@ -265,10 +249,11 @@ def test_libraries_are_named_after_all_they_depend_on(place, monkeypatch):
     known = native.compiler()
     names = []
 
-    def named(key, *_):
+    def named(place, key, *_):
         names.append(key)
+        return Mock()
 
-    monkeypatch.setattr(native, "_loaded", named)
+    monkeypatch.setattr(libraries, "_loaded", named)
     compilers = [
         known,
         known._replace(version="another"),
@@ -277,12 +262,12 @@ def test_libraries_are_named_after_all_they_depend_on(place, monkeypatch):
         known._replace(command=(*known.command, "-Dx")),
     ]
     for one in compilers:
-        monkeypatch.setattr(native, "compiler", lambda one=one: one)
-        native.library(TEXT)
-    monkeypatch.setattr(native, "compiler", lambda: known)
-    native.library(OTHER)
-    native.library(TEXT, ("-O1",))
-    native.library(TEXT)
+        monkeypatch.setattr(libraries, "compiler", lambda one=one: one)
+        libraries.library(TEXT)
+    monkeypatch.setattr(libraries, "compiler", lambda: known)
+    libraries.library(OTHER)
+    libraries.library(TEXT, ("-O1",))
+    libraries.library(TEXT)
     assert names[-1] == names[0] or len(names) == 7  # the first is known by then
     assert len(set(names)) == 7
 
@@ -339,7 +324,7 @@ def test_a_compiler_that_does_not_work_is_none(kind, tmp_path, place, nothing_fo
 
 def test_what_a_compiler_complains_of_is_said(place):
     with pytest.raises(native.NoCompiler, match="nonsense"):
-        native.library("nonsense")
+        libraries.library("nonsense")
     assert kept(place) == []
 
 
@@ -347,9 +332,9 @@ def test_words_are_no_commands_of_a_shell(tmp_path, nothing_found, monkeypatch):
     """Neither those of CC, nor the name of the folder."""
     monkeypatch.setenv("CC", "cc '-DX=; touch of-a-shell'")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(native.FOLDER, "-o a;touch of-a-shell;$(touch of-a-shell)\n\"ü'")
+    monkeypatch.setenv(cache.FOLDER, "-o a;touch of-a-shell;$(touch of-a-shell)\n\"ü'")
     assert answer() == 42
-    assert kept(tmp_path) == [os.environ[native.FOLDER]]
+    assert kept(tmp_path) == [os.environ[cache.FOLDER]]
 
 
 def test_another_compiler_of_that_name_is_asked_again(tmp_path, place, nothing_found, monkeypatch):
@@ -358,7 +343,7 @@ def test_another_compiler_of_that_name_is_asked_again(tmp_path, place, nothing_f
     monkeypatch.setenv("CC", script(tmp_path, f"[ $2 = --version ] && echo one || {real}"))
     assert native.compiler().version == "one"
     native.compiler.cache_clear()
-    with patch.object(native, "_run", None):
+    with patch.object(native, "run", None):
         assert native.compiler().version == "one"
     native.compiler.cache_clear()
     script(tmp_path, f"[ $2 = --version ] && echo another one || {real}")
@@ -383,7 +368,7 @@ def test_what_registers_hold_is_kept_and_asked_again_when_asked_otherwise(
     if "-march=native" in found.flags and sys.platform == "linux":
         assert found.wide == (" avx512f " in native._processor())
     native.compiler.cache_clear()
-    with patch.object(native, "_run", None):
+    with patch.object(native, "run", None):
         assert native.compiler() == found  # read, and nothing is compiled
     for text, wide in (("#error", False), (TEXT, True)):
         native.compiler.cache_clear()
@@ -474,7 +459,7 @@ class texts(ExitStack):  # noqa: N801  # it is used as a function
 
         def recorded(text, *flags):
             seen.append(text)
-            return native.library(text, *flags)
+            return libraries.library(text, *flags)
 
         self.enter_context(patch.object(kernels, "library", recorded))
         self.enter_context(patch.object(rows, "_LEAST", 1))
@@ -622,7 +607,7 @@ def test_threads_make_one_library(place):
     start = threading.Barrier(8)
     found = []
 
-    def counted(*given, original=native._loaded):
+    def counted(*given, original=libraries._loaded):
         made.append(given)
         return original(*given)
 
@@ -630,7 +615,7 @@ def test_threads_make_one_library(place):
         start.wait()
         found.append(answer())
 
-    with patch.object(native, "_loaded", counted):
+    with patch.object(libraries, "_loaded", counted):
         threads = [threading.Thread(target=run) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -660,28 +645,24 @@ def test_functions_of_one_text_share_a_library(place):
             nm.lower(sd.tanh(x) * x, [x], backend="native")(np.ones(100))
     assert len(seen) == 50
     assert len(set(seen)) == 1
-    assert len(native._LOADED) == 1
+    assert len(libraries._LOADED) == 1
     assert len(kept(place)) == 1
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="descriptors are counted there")
 def test_libraries_hold_no_descriptors(place, tmp_path):
     """Of thousands: 200 that are loaded have as many as none."""
-    made = tmp_path / "one"
-    made.mkdir()
     known = native.compiler()
-    one = native._made(known.command, known.flags, TEXT, made, 60)
+    one = native._made(known.command, known.flags, TEXT, tmp_path, 60)
     open_ = lambda: len(list(Path("/proc/self/fd").iterdir()))  # noqa: E731
     with patch.object(native, "_made", lambda *_: one):
-        answer("0")
+        loaded = [libraries.library("0")]
         before = open_()
-        for k in range(1, 200):
-            assert answer(str(k)) == 42
+        loaded += [libraries.library(str(k)) for k in range(1, 200)]
+    assert [x.answer() for x in loaded] == [42] * 200
     assert open_() <= before
     assert len(kept(place)) == 200
-    assert (
-        len({ctypes.cast(x.answer, ctypes.c_void_p).value for x in native._LOADED.values()}) == 200
-    )
+    assert len({ctypes.cast(x.answer, ctypes.c_void_p).value for x in loaded}) == 200
 
 
 FEW = """
@@ -689,12 +670,12 @@ import resource
 from pathlib import Path
 from unittest.mock import patch
 import numpy as np, numeric as nm, symdiff as sd
-from numeric.lowering.native import compiler as native
+from numeric.lowering.native import compiler as native, libraries
 known, folder = native.compiler(), Path({folder!r})
 one = native._made(known.command, known.flags, {text!r}, folder, 60)
 resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))
 with patch.object(native, "_made", lambda *_: one):
-    print(sum(native.library(str(k)).answer() for k in range(200)))
+    print(sum(x.answer() for x in [libraries.library(str(k)) for k in range(200)]))
 x = sd.symbol("x", "n")
 functions = [nm.lower(sd.exp(x) + k % 2, x, backend="native") for k in range(200)]
 print(sum(float(F(np.zeros(100))[0]) for F in functions))
@@ -707,7 +688,7 @@ def test_descriptors_are_not_exhausted(tmp_path):
     made = tmp_path / "one"
     made.mkdir()
     text = FEW.format(folder=str(made), text=TEXT)
-    said, _ = in_a_process(text, **{native.FOLDER: str(tmp_path / "kept")})
+    said, _ = in_a_process(text, **{cache.FOLDER: str(tmp_path / "kept")})
     assert said.split() == ["8400", "300.0"]
 
 

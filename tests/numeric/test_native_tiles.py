@@ -8,7 +8,7 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import blocks, programs
-from numeric.lowering.native import compiler, source
+from numeric.lowering.native import compiler, libraries, source
 from numeric.lowering.native import kernels as native
 from numeric.lowering.native.loops import LANES
 from numeric.lowering.native.tiles import of_tiles
@@ -32,7 +32,7 @@ def registers_hold_eight_doubles(monkeypatch):
 
 
 def use(monkeypatch, known):
-    for module in (native, compiler):
+    for module in (native, libraries):
         monkeypatch.setattr(module, "compiler", lambda: known)
 
 
@@ -371,7 +371,7 @@ def test_narrower_registers_give_the_same_sums(march, dtype, monkeypatch):
     use(monkeypatch, known)
     said = "int answer(void) { return 10*PIECE + ACROSS; }"
     text = "\n".join([source.head(dtype == np.float32), of_tiles(dtype == np.float32), said])
-    assert compiler.library(text).answer() == 10 * pieces[dtype] + 1
+    assert libraries.library(text).answer() == 10 * pieces[dtype] + 1
     agree(dtype)
 
 

@@ -1,44 +1,40 @@
-"""From a text of C to functions that can be called, without a build system.
+"""The system's C compiler: what it can do, and what it makes of a text.
 
-The system's compiler is called once for each text.  What it made is kept in a folder of the user's,
-under a name that is a digest of all that it depends on: the text, the compiler and its flags, the
-processor.  Files are written beside their place and renamed, so that another process sees all of
-one or none.  Each ends with a digest of what is before: one that is damaged is made again.  Where
-nothing can be written, a library is made in a temporary folder and lives as long as the process.
-
-What has been loaded stays so, for the life of the process: functions may be running.
+Each text becomes a library in a folder of its own, in which the compiler runs: its temporary files
+are there, too, and no path is in a text or in a command.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
 import os
 import platform
+import selectors
 import shlex
 import shutil
 import signal
-import stat
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering.native import cache as files
 from numeric.lowering.native.functions import VECTOR
-from symdiff.locks import fork_safe_lock
 
-FOLDER = "SYMDIFF_CACHE_DIR"
-_SECONDS = 300  # no text of ours takes so long; a compiler that hangs is not waited for
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
+
+SECONDS = 300  # no text of ours takes so long; a compiler that hangs is not waited for
 _SHORT = 30  # for its version, and for texts of a line
-_MAKING = "making-"
-_ABANDONED = 3600  # seconds: nothing takes so long to be made
-_MAGIC = b"\nsymdiff native 1 "
+_KEPT = 65_536  # bytes of what a command prints
+_LAYOUT = "3"  # of a compiler's note
 _FLAGS = (
     "-std=gnu11",
     "-shared",
@@ -65,7 +61,11 @@ FAST = (
 
 
 class NoCompiler(RuntimeError):
-    """There is no C compiler, or it does not work."""
+    """There is no C compiler, or what it makes cannot be had."""
+
+
+class TimedOut(NoCompiler):
+    """A compiler did not end: it is not asked again, elsewhere."""
 
 
 class Compiler(NamedTuple):
@@ -92,100 +92,221 @@ def compiler() -> Compiler:
     """
     given = os.environ.get("CC")
     names = [given] if given else ["cc", "gcc", "clang"]
-    for name in names:
-        try:
-            command = shlex.split(name)
-        except ValueError:  # a quotation that does not end
-            continue
-        path = shutil.which(command[0]) if command else None
-        if path is not None:
-            found = _known(str(Path(path).absolute()), tuple(command[1:]))
-            if found is not None:
-                return found
-    tried = ", ".join(names)
+    reasons = []
+    with files.opened() as place:
+        for name in names:
+            try:
+                command = shlex.split(name)
+                path = shutil.which(command[0]) if command else None
+                if path is not None:
+                    return _known(str(Path(path).absolute()), tuple(command[1:]), place)
+                reasons.append(f"{name} is not there")
+            except (NoCompiler, OSError, ValueError) as error:  # a quotation that does not end
+                reasons.append(f"{name}: {error}")
     raise NoCompiler(
-        f"the native back end needs a C compiler, and none works here (tried {tried}); install "
+        "the native back end needs a C compiler, and none works here (tried "
+        f"{', '.join(names)}: {'; '.join(reasons)}); install "
         'one (Debian and Ubuntu: "apt install gcc"; macOS: "xcode-select --install"), name it '
         'in the environment variable CC, or use backend="numpy"'
     )
 
 
-def _known(path: str, options: tuple[str, ...]) -> Compiler | None:
-    """What was found out of a compiler, or is now; None for one that does not work."""
+def _known(path: str, options: tuple[str, ...], place: Path | None) -> Compiler:
+    """What was found out of a compiler, or is now.
+
+    Raises NoCompiler for one that does not work.
+    """
     real = Path(path).resolve()
     state, processor = real.stat(), _processor()
     parts = (path, str(real), str(state.st_size), str(state.st_mtime_ns), *options, processor)
-    note = f"{_digest(*[os.fsencode(part) for part in (*parts, *_FLAGS, *VECTOR, _WIDE)])}.json"
-    place = folder()
-    kept = None if place is None else _whole(place / note)
+    # What is loaded before all else decides whether a sanitizer's library can be.
+    parts = (*parts, os.environ.get("LD_PRELOAD", ""), _LAYOUT, *_FLAGS, *VECTOR, _WIDE)
+    note = f"{files.digest(*[os.fsencode(part) for part in parts])}.json"
+    kept = None if place is None else files.whole(place / note)
     if kept is not None:
-        version, flags, vector, wide = json.loads(kept)
-        known = frozenset(vector), tuple(flags), wide
-        return Compiler((path, *options), version, processor, *known)
+        with suppress(KeyError, TypeError):  # of another layout
+            known = json.loads(kept)
+            version, flags, wide = known["version"], known["flags"], known["wide"]
+            vector = frozenset(known["vector"])
+            return Compiler((path, *options), version, processor, vector, tuple(flags), wide)
     command = (path, *options)
-    version = _said(command, "--version")
-    if version is None:
-        return None
-    for native in (("-march=native",), ()):  # some do not know the processor by that name
-        flags = (*_FLAGS, *native)
-        if _links(command, flags, "int works(void) { return 1; }"):
-            first, vector = version.splitlines()[0], _vector(command, flags)
-            wide = _links(command, flags, _WIDE)
-            if place is not None:
-                with suppress(OSError):  # it is found out again
-                    _keep(place / note, json.dumps([first, flags, sorted(vector), wide]).encode())
-            return Compiler(command, first, processor, vector, flags, wide)
-    return None
+    version = run((*command, "--version"), _SHORT).strip()
+    if not version:
+        raise NoCompiler(f"{path} --version says nothing")
+    flags = (*_FLAGS, "-march=native")
+    if not _links(command, flags, _WORKS, place):  # some do not know the processor by that name
+        flags = _FLAGS
+        _link(command, flags, _WORKS, place)
+    first, vector = version.splitlines()[0], _vector(command, flags, place)
+    wide = _links(command, flags, _WIDE, place)
+    if place is not None:
+        with suppress(OSError):  # it is found out again
+            found = {"version": first, "flags": flags, "vector": sorted(vector), "wide": wide}
+            files.keep(place / note, json.dumps(found).encode())
+    return Compiler(command, first, processor, vector, flags, wide)
 
 
-_WIDE = "#ifndef __AVX512F__\n#error\n#endif\nint works(void) { return 1; }"
+_WORKS = "int works(void) { return 1; }"
+_WIDE = f"#ifndef __AVX512F__\n#error\n#endif\n{_WORKS}"
 
 
-def _run(command: tuple[str, ...], seconds: float) -> str:
-    """What a command prints.  Raises NoCompiler where it does not run, fails or does not end."""
+def run(command: tuple[str, ...], seconds: float, folder: Path | None = None) -> str:
+    """What a command prints.  Raises NoCompiler where it does not run, fails or does not end.
+
+    Of what it prints so much is kept; and who has its pipes when it has ended is not waited for.
+    """
     pipe = subprocess.PIPE
+    name = command[0]
     try:  # no shell, and no word of it is a user's text
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+            cwd=folder,
+            env={**os.environ, "TMPDIR": "."} if folder else None,
         )
     except OSError as error:
-        raise NoCompiler(f"{command[0]} did not run: {error}") from error
+        raise NoCompiler(f"{name} did not run: {error}") from error
     with process:
         try:
-            said, complained = process.communicate(timeout=seconds)
+            said, complained = _printed(process, seconds)
         except BaseException as error:
-            # What it started has the pipes, too, and would be waited for.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _end(process)
             if isinstance(error, subprocess.TimeoutExpired):
-                text = f"{command[0]} did not end within {seconds} s"
-                raise NoCompiler(text) from error
+                raise TimedOut(f"{name} did not end within {seconds} s") from error
             raise
     if process.returncode:
-        raise NoCompiler(f"{command[0]} failed:\n{complained.decode(errors='replace')[-2000:]}")
+        code, text = process.returncode, complained.decode(errors="replace").strip()[-2000:]
+        ended = f"was ended by signal {-code}" if code < 0 else f"failed with status {code}"
+        raise NoCompiler(f"{name} {ended}:\n{text}" if text else f"{name} {ended}")
     return said.decode(errors="replace")
+
+
+def _printed(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
+    """The first of what a process prints, and the last of what it complains of, when it ended."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said = {stream.fileno(): b"" for stream in (process.stdout, process.stderr)}
+    end = time.monotonic() + seconds
+    with selectors.DefaultSelector() as reading:
+        for number in said:
+            os.set_blocking(number, False)
+            reading.register(number, selectors.EVENT_READ)
+        while reading.get_map():
+            ended = process.poll() is not None
+            ready = reading.select(0 if ended else 0.1)
+            for key, _ in ready:
+                data = os.read(key.fd, _KEPT)
+                if not data:
+                    reading.unregister(key.fd)
+                elif key.fd == process.stderr.fileno():
+                    said[key.fd] = (said[key.fd] + data)[-_KEPT:]
+                else:
+                    said[key.fd] = (said[key.fd] + data)[:_KEPT]
+            if ended and not ready:  # what it started has the pipes
+                _end(process)
+                break
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(process.args, seconds)
+    process.wait(max(end - time.monotonic(), 0))
+    out, err = said.values()
+    return out, err
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and what it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _said(command: tuple[str, ...], *options: str) -> str | None:
     """What a compiler prints; None where that is nothing."""
     try:
-        return _run((*command, *options), _SHORT).strip() or None
+        return run((*command, *options), _SHORT).strip() or None
     except NoCompiler:
         return None
 
 
-def _links(command: tuple[str, ...], flags: tuple[str, ...], text: str) -> bool:
-    """Whether a text becomes a library in which nothing is missing, which can be loaded."""
-    with tempfile.TemporaryDirectory(prefix="symdiff-") as folder:
-        try:
-            made = _made(command, flags, text, Path(folder), _SHORT)
-            ctypes.CDLL(str(made))
-        except (NoCompiler, OSError):
-            return False
+def _link(
+    command: tuple[str, ...], flags: tuple[str, ...], text: str, place: Path | None = None
+) -> None:
+    """Raise NoCompiler unless a text becomes a library in which nothing is missing.
+
+    It is loaded in another process: a library may end the one that loads it.
+    """
+    data = made(place, command, flags, text, _SHORT)
+    python = _interpreter()
+
+    def load(path: Path) -> None:
+        if python is None:
+            ctypes.CDLL(str(path))
+        else:
+            load = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+            run((python, "-S", "-c", load, f"./{path.name}"), _SHORT, path.parent)
+
+    in_files(place, f"{files.digest(data)}.so", data, load)
+
+
+def check() -> None:
+    """Raise NoCompiler or OSError where the smallest of all texts cannot be had any more."""
+    known = compiler()
+    with files.opened() as place:
+        _link(known.command, known.flags, _WORKS, place)
+
+
+def _links(
+    command: tuple[str, ...], flags: tuple[str, ...], text: str, place: Path | None = None
+) -> bool:
+    try:
+        _link(command, flags, text, place)
+    except (NoCompiler, OSError):
+        return False
     return True
 
 
-def _vector(command: tuple[str, ...], flags: tuple[str, ...]) -> frozenset[str]:
+def _interpreter() -> str | None:
+    """The program that runs Python here; None where this process is another one."""
+    name = Path(sys.executable or "").name.lower()
+    is_python = name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
+    return sys.executable if is_python else None
+
+
+def in_files(place: Path | None, name: str, data: bytes, use: Callable[[Path], _T]) -> _T:
+    """What ``use`` makes of a file, in ``place`` or, if that fails, in a temporary folder.
+
+    The name is the data's own: a library is loaded once under a name.
+    """
+
+    def written(folder: Path) -> _T:
+        (folder / name).write_bytes(data)
+        return use(folder / name)
+
+    return _somewhere(place, written)
+
+
+def _somewhere(place: Path | None, act: Callable[[Path], _T]) -> _T:
+    """What is done in a new folder of ``place``, or, if that fails, in a temporary one.
+
+    The former may be only read, or full, or nothing may be run from there.
+    """
+    if place is not None:
+        try:
+            with files.private(place) as folder:
+                return act(folder)
+        except TimedOut:
+            raise
+        except (NoCompiler, OSError) as error:
+            first = error
+        with suppress(NoCompiler, OSError), files.private(None) as folder:
+            return act(folder)
+        raise first
+    with files.private(None) as folder:
+        return act(folder)
+
+
+def _vector(command: tuple[str, ...], flags: tuple[str, ...], place: Path | None) -> frozenset[str]:
     """The functions that the mathematical library has for several elements at once.
 
     Each is asked for by itself, in a loop which the compiler makes of them if it can: a library
@@ -195,8 +316,8 @@ def _vector(command: tuple[str, ...], flags: tuple[str, ...]) -> frozenset[str]:
         return frozenset()
     every = [(name, "double") for name in VECTOR] + [(f"{name}f", "float") for name in VECTOR]
     found = {name for name, _ in every}
-    if not _links(command, (*flags, "-O3"), "\n".join(_probe(*x) for x in every)):
-        found = {n for n, kind in every if _links(command, (*flags, "-O3"), _probe(n, kind))}
+    if not _links(command, (*flags, "-O3"), "\n".join(_probe(*x) for x in every), place):
+        found = {n for n, kind in every if _links(command, (*flags, "-O3"), _probe(n, kind), place)}
     return frozenset(found)
 
 
@@ -228,176 +349,19 @@ def _processor() -> str:
     return "\n".join(found)
 
 
+def made(
+    place: Path | None, command: tuple[str, ...], flags: tuple[str, ...], text: str, seconds: float
+) -> bytes:
+    """The library that is made of a text.  Raises NoCompiler, or OSError of files."""
+    return _somewhere(place, lambda folder: _made(command, flags, text, folder, seconds))
+
+
 def _made(
     command: tuple[str, ...], flags: tuple[str, ...], text: str, folder: Path, seconds: float
-) -> Path:
-    """The library that is made of a text, in a folder."""
+) -> bytes:
     source, library = folder / "kernel.c", folder / "kernel.so"
     source.write_text(text, encoding="ascii")
-    _run((*command, *flags, str(source), "-o", str(library), "-lm"), seconds)
+    run((*command, *flags, source.name, "-o", library.name, "-lm"), seconds, folder)
     if not library.exists():
         raise NoCompiler(f"{command[0]} made nothing")
-    return library
-
-
-# The cache ----------------------------------------------------------------------------------------
-
-
-def folder() -> Path | None:
-    """Where libraries are kept: the environment variable SYMDIFF_CACHE_DIR, else the usual place.
-
-    None where the usual place cannot be made: nothing is kept.  Raises OSError where that of the
-    variable cannot be made, and PermissionError where others can write into either, since what is
-    there is run.
-    """
-    given = os.environ.get(FOLDER)
-    try:
-        path = Path(given).absolute() if given else _usual()
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        known = path.stat()
-    except (OSError, RuntimeError):  # there is no home
-        if given:
-            raise
-        return None
-    if hasattr(os, "getuid") and (
-        known.st_uid != os.getuid() or known.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    ):
-        raise PermissionError(
-            f"{path} belongs to another user, or others can write into it: compiled code is not "
-            f'run from there; "chmod go-w" it, or name another folder in {FOLDER}'
-        )
-    return path
-
-
-def _usual() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "symdiff"
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # A relative one is to be ignored, as the XDG Base Directory Specification says.
-    return (base if base.is_absolute() else Path.home() / ".cache") / "symdiff"
-
-
-def _digest(*parts: bytes) -> str:
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(len(part).to_bytes(8, "little") + part)
-    return found.hexdigest()
-
-
-def _whole(path: Path) -> bytes | None:
-    """What was written here to a file; None for one that is not of this user, or is damaged."""
-    try:
-        data = path.read_bytes()
-        owner = path.lstat().st_uid
-    except OSError:
-        return None
-    if hasattr(os, "getuid") and owner != os.getuid():
-        return None
-    head, mark, tail = data.rpartition(_MAGIC)
-    return head if mark and tail == _digest(head).encode() else None
-
-
-_LOADED: dict[str, ctypes.CDLL] = {}
-_LOCK = fork_safe_lock()
-
-
-def library(text: str, flags: tuple[str, ...] = ()) -> ctypes.CDLL:
-    """The loaded library of a text of C; made, unless it is known or was kept.
-
-    Raises NoCompiler, and OSError of ``folder`` or where it cannot be loaded.
-    """
-    known = compiler()
-    every = (*known.flags, *flags)
-    parts = (*known.command, known.version, known.processor, *every, text)
-    key = _digest(*[os.fsencode(part) for part in parts])
-    with _LOCK:
-        found = _LOADED.get(key)
-        if found is None:
-            found = _LOADED[key] = _loaded(key, known.command, every, text)
-    return found
-
-
-def _loaded(key: str, command: tuple[str, ...], flags: tuple[str, ...], text: str) -> ctypes.CDLL:
-    place = folder()
-    path = None if place is None else place / f"{key}.so"
-    if path is not None and _whole(path) is not None:
-        with suppress(OSError):  # of another system in a shared home
-            return ctypes.CDLL(str(path))
-    if place is not None:
-        _sweep(place)
-    with _beside(place) as beside:
-        made = _made(command, flags, text, Path(beside), _SECONDS)
-        if path is not None:
-            with suppress(OSError):  # a full disk, or one that is only read
-                _keep(path, made.read_bytes())
-                return ctypes.CDLL(str(path))
-        return ctypes.CDLL(str(made))  # it stays loaded when its file is gone
-
-
-def _beside(place: Path | None) -> tempfile.TemporaryDirectory[str]:
-    """A folder to make things in: in ``place``, where that can be written, else the system's."""
-    if place is not None:
-        with suppress(OSError):
-            return tempfile.TemporaryDirectory(prefix=_MAKING, dir=place)
-    return tempfile.TemporaryDirectory(prefix="symdiff-")
-
-
-def _sweep(place: Path) -> None:
-    """Remove what a process left here that ended while it wrote."""
-    for path in place.glob(f"{_MAKING}*"):
-        with suppress(OSError):  # another process does so, too
-            if time.time() - path.lstat().st_mtime > _ABANDONED:
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
-
-
-def _keep(path: Path, data: bytes) -> None:
-    """Write a file with its digest, beside its place, and put it there at once."""
-    number, beside = tempfile.mkstemp(prefix=_MAKING, dir=path.parent)
-    try:
-        with open(number, "wb") as file:
-            file.write(data + _MAGIC + _digest(data).encode())
-        Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-
-
-# What is asked for --------------------------------------------------------------------------------
-
-BACKENDS = ("numpy", "native", "auto")
-
-
-def has_native(backend: str) -> bool:
-    """Whether a backend makes machine code here.
-
-    Raises ValueError for one that there is not, NoCompiler and PermissionError where "native"
-    cannot be had; there "auto" is "numpy", and says so, once.
-    """
-    if backend not in BACKENDS:
-        raise ValueError(f"lower: backend is {backend!r}; give one of {', '.join(BACKENDS)}")
-    if backend == "native":
-        compiler()
-    return backend == "native" or (backend == "auto" and _is_there())
-
-
-@cache
-def _is_there() -> bool:
-    try:
-        compiler()
-    except (NoCompiler, OSError) as error:
-        text = f"backend='auto' is 'numpy' here: {error}"
-        warnings.warn(text, RuntimeWarning, stacklevel=_callers_level())
-        return False
-    return True
-
-
-def _callers_level() -> int:
-    """How many calls up, seen from who asks, the first one is that is not of these packages."""
-    ours = tuple([f"{Path(__file__).parents[3] / name}{os.sep}" for name in ("numeric", "symdiff")])
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(ours):
-        level, frame = level + 1, frame.f_back
-    return level
+    return library.read_bytes()

@@ -6,7 +6,7 @@ import ctypes
 import math
 import threading
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import Rows, in_a_block, spread
 from numeric.lowering.kernels.sequences import added
 from numeric.lowering.native.columns import columns, written
-from numeric.lowering.native.compiler import FAST, compiler, library
+from numeric.lowering.native.compiler import FAST, compiler
+from numeric.lowering.native.libraries import library
 from numeric.lowering.native.loops import IN_A_ROW, LANES, SMALL, THIN, Loops, able, joins
 from numeric.lowering.native.source import LINE, pitch
 from numeric.lowering.node_kernels import whole_numbers
@@ -27,8 +28,9 @@ from symdiff.locks import fork_safe_lock, once
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numeric.lowering.names import Emitter
+    from numeric.lowering.names import Emitter, Options
     from numeric.lowering.native.columns import Columns
+    from numeric.lowering.native.libraries import Library
     from numeric.lowering.native.loops import Array
     from numeric.lowering.native.source import Written
     from numeric.lowering.passes.rows import Able, Kernel, Pads
@@ -56,7 +58,7 @@ class NativeKernel:
         self._emitter, self._body, self._sliced = emitter, body, tuple(sliced)
         self._wanted = range(len(body.results)) if wanted is None else wanted
         self._found: dict[bool, tuple[Loops, Columns | None]] = {}
-        self._made: dict[tuple[np.dtype, bool, bool], _Compiled] = {}
+        self._made: dict[tuple[np.dtype, bool, bool], _Compiled | Literal[False]] = {}
         self._ready: dict[int, Ready] = {}
         self._lock = fork_safe_lock()
         self._constants = [
@@ -73,15 +75,17 @@ class NativeKernel:
             found = self._found.setdefault(many, (loops, columns(loops)))
         return found
 
-    def compiled(self, dtype: np.dtype, along: bool, many: bool) -> _Compiled:
-        """What runs on operands of one precision, by rows or along the columns."""
+    def compiled(self, dtype: np.dtype, along: bool, many: bool) -> _Compiled | None:
+        """What runs on operands of one precision, by rows or along the columns.
+
+        None where the back end is "auto", and it cannot be had.
+        """
         found = self._made.get((dtype, along, many))
         if found is None:
-            fast = self._emitter.options.fastmath
             text = self._written(dtype != _DOUBLE, along, many)
-            make = partial(_Compiled, text, dtype, fast)
+            make = partial(_compiled, text, dtype, self._emitter.options)
             found = once(self._made, (dtype, along, many), self._lock, make)
-        return found
+        return found or None
 
     def text(self) -> str:
         """The loops over rows, for doubles, without what stands around them."""
@@ -94,7 +98,7 @@ class NativeKernel:
         return written(loops, single, compiler().vector, found if along else None)
 
     def _common(self, values: Sequence[Any], sizes: dict[str, int], rows: int) -> _Compiled | None:
-        """What runs on these operands; None if they have no common precision."""
+        """What runs on these operands; None where these are NumPy's."""
         kinds = {v.dtype for v in values if isinstance(v, _STRONG) and v.dtype.kind == "f"}
         if len(kinds) > 1 or not kinds <= _REAL:
             return None
@@ -111,7 +115,8 @@ class NativeKernel:
         """The results over ``count`` rows, in blocks of ``rows`` on threads.
 
         Where they are one block, what calls of operands like these take is written down for
-        ``at_once``, which has the same ``key``.  None for operands that have no common precision.
+        ``at_once``, which has the same ``key``.  None for operands that have no common precision,
+        and where there is no machine code after all.
         """
         made = self._common(values, sizes, count)
         if made is None or 0 in lengths(made.written.some, sizes):
@@ -181,16 +186,20 @@ class Ready(NamedTuple):
         return [made[k] if self.made[k][0] else made[k][()] for k in self.order]
 
 
+def _compiled(written: Written, dtype: np.dtype, options: Options) -> _Compiled | Literal[False]:
+    """A body that is compiled for one precision; False where it is NumPy's."""
+    flags = ["-O1"] if written.text.count(";") > _LARGE else _OPTIMISED
+    flags = [*flags, *["-fsingle-precision-constant"] * (dtype != _DOUBLE)]
+    flags += FAST * options.fastmath
+    loaded = library(written.text, tuple(flags), options.backend)
+    return loaded is not None and _Compiled(written, dtype, loaded)
+
+
 class _Compiled:
     """A body that is compiled for one precision."""
 
-    def __init__(self, text: Written, dtype: np.dtype, fastmath: bool) -> None:
-        self.written = text
-        large = self.written.text.count(";") > _LARGE
-        flags = ["-O1"] if large else _OPTIMISED
-        flags = [*flags, *["-fsingle-precision-constant"] * (dtype != _DOUBLE)]
-        flags += FAST * fastmath
-        loaded = library(self.written.text, tuple(flags))
+    def __init__(self, written: Written, dtype: np.dtype, loaded: Library) -> None:
+        self.written = written
         self._run, self._call = loaded.kernel, loaded.call
         self._run.restype = None
         self._run.argtypes = [*[ctypes.c_long] * 4, *[ctypes.c_void_p] * 5]

@@ -11,17 +11,21 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
-from numeric.lowering.native.compiler import FAST, library
+from numeric.lowering.names import Emitter
+from numeric.lowering.native.compiler import FAST
 from numeric.lowering.native.functions import definitions
+from numeric.lowering.native.libraries import library
 from numeric.lowering.native.loops import STATEMENTS, able
 from numeric.lowering.native.printer import CPrinter, statement, weak_text
 from numeric.lowering.native.source import head
 from numeric.lowering.passes.lanes import PACKED
+from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
-from numeric.lowering.printers.python import parameters
+from numeric.lowering.printers.python import defined, parameters
 
 if TYPE_CHECKING:
-    from numeric.lowering.names import Emitter
+    from collections.abc import Callable
+
     from numeric.lowering.steps import Schedule
 
 LEAST = 100
@@ -45,7 +49,7 @@ class NativeScalarsPrinter(MathPrinter):
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self._begin(emitter, self.passed(schedule, emitter))
         count = len(schedule.results)
-        made = NativeScalars(emitter, self.schedule)
+        made = NativeScalars(emitter, self.schedule, partial(_in_python, schedule))
         name = emitter.bind(made, "scalars", lambda: made, numbered=True)
         params = len(schedule.params)
         self.packed = params >= PACKED
@@ -56,29 +60,66 @@ class NativeScalarsPrinter(MathPrinter):
 
 
 class NativeScalars:
-    """Compiled when it is first called: Python floats to a tuple of them."""
+    """Compiled when it is first called: Python floats to a tuple of them.
 
-    def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
-        self._emitter, self._schedule = emitter, schedule
+    ``in_python`` makes the same function in Python, for where there is no machine code after all.
+    """
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        schedule: Schedule,
+        in_python: Callable[[], Callable[..., tuple[float, ...]]],
+    ) -> None:
+        self._emitter, self._schedule, self._in_python = emitter, schedule, in_python
         self._pack = Struct(f"{len(schedule.params)}d").pack
-        self._unpack = Struct(f"{len(schedule.results)}d").unpack
-        self._made = ctypes.c_double * len(schedule.results)
-        self._run: Any = None
+        self._unpack = Struct(f"{len(schedule.results)}d").unpack_from
+        self._run: Callable[..., tuple[float, ...]] | None = None
 
     def __call__(self, *args: float) -> tuple[float, ...]:
         """The results."""
-        if self._run is None:
-            flags = ("-O1", *FAST * self._emitter.options.fastmath)
-            run = library(written(self._emitter, self._schedule), flags).scalars
-            run.argtypes, run.restype = [ctypes.c_void_p, ctypes.c_void_p], None
-            self._run = run
-        found = self._made()
-        self._run(self._pack(*args), ctypes.addressof(found))
-        return self._unpack(found)
+        run = self._run
+        if run is None:
+            run = self._run = self._compiled() or self._in_python()
+        return run(*args)
+
+    def _compiled(self) -> Callable[..., tuple[float, ...]] | None:
+        options, (text, count) = self._emitter.options, written(self._emitter, self._schedule)
+        loaded = library(text, ("-O1", *FAST * options.fastmath), options.backend)
+        if loaded is None:
+            return None
+        function = loaded.scalars
+        function.argtypes, function.restype = [ctypes.c_void_p, ctypes.c_void_p], None
+        return partial(_call, function, ctypes.c_double * count, self._pack, self._unpack)
 
 
-def written(emitter: Emitter, schedule: Schedule) -> str:
-    """A program of scalars as a function of C, ``scalars``, from one array to another."""
+def _call(
+    function: Callable[[bytes, int], None],
+    memory: Callable[[], Any],
+    pack: Callable[..., bytes],
+    unpack: Callable[[Any], tuple[float, ...]],
+    *args: float,
+) -> tuple[float, ...]:
+    found = memory()
+    function(pack(*args), ctypes.addressof(found))
+    return unpack(found)
+
+
+def _in_python(schedule: Schedule) -> Callable[..., tuple[float, ...]]:
+    printer = MathPrinter(Emitter(), schedule)
+    arguments = ["*args"] if printer.packed else parameters(len(schedule.params))[:-1]
+    results = in_rows(printer.results, printer.joined)
+    source = defined("scalars", arguments, "", printer.lines, results)
+    run = printer.emitter.compiled("scalars", source)
+    return lambda *args: tuple(map(float, run(*args)))
+
+
+def written(emitter: Emitter, schedule: Schedule) -> tuple[str, int]:
+    """A program of scalars as a function of C, ``scalars``, from one array to another.
+
+    Returns the text, and the numbers of the latter: the results come first, then what parts keep
+    for each other.
+    """
     printer = CPrinter(emitter, schedule)
     steps = schedule.definitions()
     place = {v: f"in[{k}]" for k, v in enumerate(schedule.params)}
@@ -112,11 +153,12 @@ def written(emitter: Emitter, schedule: Schedule) -> str:
         lines.append("}")
     lines += [
         "void scalars(const real *in, real *out) {",
-        f"    real kept[{len(shared) + 1}];",
+        f"    real *const kept = out + {len(schedule.results)};",  # a stack may be small
         *[f"    part_{k}(in, kept);" for k in range(len(parts))],
         *[f"    out[{k}] = {text(v, -1)};" for k, v in enumerate(schedule.results)],
         "}",
         "",
     ]
     body = "\n".join(lines)
-    return "\n".join([head(single=False, lanes=1), *definitions(body, False, frozenset()), body])
+    text_ = "\n".join([head(single=False, lanes=1), *definitions(body, False, frozenset()), body])
+    return text_, len(schedule.results) + len(shared)

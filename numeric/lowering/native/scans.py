@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.native.compiler import FAST, compiler, library
+from numeric.lowering.native.compiler import FAST, compiler
 from numeric.lowering.native.functions import definitions
+from numeric.lowering.native.libraries import library
 from numeric.lowering.native.loops import able
 from numeric.lowering.native.printer import CPrinter, statement, weak_text
 from numeric.lowering.native.scan_arrays import (
@@ -78,7 +79,7 @@ class NativeScan:
         given: int | None = None,
     ) -> None:
         self._given = given
-        self._fast, self._shapes, self._columns = emitter.options.fastmath, shapes, columns
+        self._options, self._shapes, self._columns = emitter.options, shapes, columns
         flags, left = _flags(steps), iter(steps.params)
         counts = [1 if arrays else math.prod(shape) for shape in shapes]
         of_each = [[next(left) for _ in range(count)] for count in counts]
@@ -90,7 +91,11 @@ class NativeScan:
         self._lock = fork_safe_lock()
 
     def __call__(self, n: int, operands: Sequence[Any], reverse: bool) -> np.ndarray | None:
-        """The trajectory; None for operands that have no common precision, which are NumPy's."""
+        """The trajectory; None where NumPy computes it.
+
+        That is for operands that have no common precision, and where there is no machine code after
+        all.
+        """
         kinds = {x.dtype for x in operands if x.dtype.kind == "f"}
         if len(kinds) > 1 or not kinds <= _REAL:
             return None
@@ -109,6 +114,10 @@ class NativeScan:
             for x in given[1 : 1 + self._columns]
         ]
         given[1 : 1 + self._columns] = rows
+        made = self._compiled(dtype)
+        if not made:
+            return None
+        run, needed = made
         count = math.prod(self._shapes[0])
         if self._given is None:
             found = path = np.empty((n + 1, *self._shapes[0]), dtype)
@@ -119,7 +128,6 @@ class NativeScan:
         to = path[::-1] if reverse else path
         reads = (ctypes.c_void_p * len(given))(*map(_address, given))
         strides = (ctypes.c_long * (len(rows) + 1))(to.strides[0], *[x.strides[0] for x in rows])
-        run, needed = self._compiled(dtype)
         scratch = np.empty(needed, dtype)
         run(n, reads, strides, _address(to), _address(scratch), _address(last))
         return found
@@ -136,8 +144,11 @@ class NativeScan:
         single = dtype != _DOUBLE
         text, scratch = self._text(single)
         flags = OPTIMISED if self._vectors else ["-O1" if text.count(";") > _LARGE else "-O2"]
-        flags = [*flags, *["-fsingle-precision-constant"] * single, *FAST * self._fast]
-        run = library(text, tuple(flags)).scan
+        flags = [*flags, *["-fsingle-precision-constant"] * single, *FAST * self._options.fastmath]
+        loaded = library(text, tuple(flags), self._options.backend)
+        if loaded is None:
+            return False
+        run = loaded.scan
         run.argtypes, run.restype = [ctypes.c_long, *[ctypes.c_void_p] * 5], None
         return run, scratch
 
