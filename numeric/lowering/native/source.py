@@ -47,7 +47,7 @@ def pitch(size: int) -> int:
 
 
 _LONG = 400  # values from which on a block is computed by several functions, see STATEMENTS
-_ON_STACK = 8192  # numbers on the way
+_ON_STACK = 1024  # numbers on the way; threads may have little, as 128 KB by default with musl
 _PART = 200  # statements of one of these, if its first loop has no more
 
 
