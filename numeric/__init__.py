@@ -59,6 +59,7 @@ from numeric.modes import is_inference_mode_enabled as is_inference_mode_enabled
 from numeric.modes import no_grad as no_grad
 from numeric.modes import set_grad_enabled as set_grad_enabled
 from numeric.ops import (
+    arguments,
     arithmetic,
     comparing,
     conversions,
@@ -220,4 +221,6 @@ if not TYPE_CHECKING:
 
     _lazy = {**_ROOM_OF, **dict.fromkeys(_ROOMS, "(module)")}
     _homes = {name: _lazy.get(name) or home(globals()[name]) for name in __all__ if name[0] != "_"}
+    arguments.explain(__name__)
+    arguments.explain_methods(Tensor)
     __doc__ += f"\n{index(by_subject(__name__, _homes, SUBJECTS))}\n"

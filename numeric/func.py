@@ -23,6 +23,7 @@ from numeric.autograd.evaluations import (
 )
 from numeric.eager.tensor import Tensor
 from numeric.guesses import FUNC
+from numeric.ops.arguments import explain, function_argument
 from numeric.tracing.loops import fori_loop, scan, while_loop
 from numeric.tracing.nested import contents, filled, flat
 from numeric.tracing.solutions import fixed_point, minimize, odeint, root
@@ -71,6 +72,7 @@ def grad(
     >>> torch.func.grad(lambda x: x**3)(torch.tensor(2.0))
     tensor(12.)
     """
+    function_argument("grad", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -89,6 +91,7 @@ def grad_and_value(
     >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
     (tensor(12.), tensor(8.))
     """
+    function_argument("grad_and_value", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -257,6 +260,7 @@ def jacrev(
     tensor([[1., 0.],
             [0., 1.]])
     """
+    function_argument("jacrev", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -278,6 +282,7 @@ def jacfwd(
     >>> torch.func.jacfwd(torch.exp)(torch.zeros(1))
     tensor([[1.]])
     """
+    function_argument("jacfwd", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -294,6 +299,7 @@ def hessian(func: Callable[..., object], argnums: int | tuple[int, ...] = 0) -> 
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
+    function_argument("hessian", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -421,6 +427,7 @@ def _tangents(primals: object, tangents: object) -> list[Tensor]:
 
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's
+    explain(__name__)
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.func'", name, FUNC, sys.modules[__name__])

@@ -20,9 +20,11 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from numeric.eager.dtypes import float32, float64, get_default_dtype
+from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Tensor
 from numeric.guesses import OPTIM
 from numeric.modes import Switch
+from numeric.ops.arguments import explain_methods
 from numeric.ops.creation import tensor, zeros_like
 from numeric.ops.pointwise import maximum
 from symdiff.contexts import contained
@@ -103,7 +105,7 @@ class Optimizer:
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
                 "will cause an error",
-                stacklevel=3,
+                stacklevel=user_level(),
             )
         for group in self.param_groups:
             if ("param_names" in group) != ("param_names" in param_group):
@@ -486,3 +488,7 @@ if not TYPE_CHECKING:  # which would take every name for one of the module's
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.optim'", name, OPTIM, sys.modules[__name__])
+
+
+for _class in (Optimizer, SGD, Adam, AdamW):
+    explain_methods(_class)

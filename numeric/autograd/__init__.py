@@ -14,6 +14,7 @@ from numeric.autograd.hooks import RemovableHandle
 from numeric.autograd.legacy import Variable
 from numeric.guesses import AUTOGRAD
 from numeric.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from numeric.ops.arguments import explain
 from symdiff.guesses import missing
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's
+    explain(__name__)
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.autograd'", name, AUTOGRAD, sys.modules[__name__])

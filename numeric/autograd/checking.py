@@ -10,6 +10,7 @@ import numpy as np
 from numeric.autograd.derivatives import grad
 from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, compare
 from numeric.eager.record import Node, serial
+from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Tensor, blank, edge_of, wrap
 from numeric.ops.random_numbers import rand, randn
 
@@ -103,7 +104,7 @@ def checked(
     args = as_tuple(inputs)
     given = _differentiable_inputs(args, standard.double)
     try:
-        results = as_tuple(func(*args))
+        results = _results(func, args)
         outputs = [y for y in results if y.requires_grad]
         compare(func, args, given, results, standard, nondet_tol)
         if outputs and check_batched_grad:
@@ -186,8 +187,9 @@ def backward_and_weights(
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The backward pass as a function, and its arguments: the inputs and the weights."""
     args = as_tuple(inputs)
+    _differentiable_inputs(args, False)
     if grad_outputs is None:
-        outputs = [y for y in as_tuple(func(*args)) if y.requires_grad]
+        outputs = [y for y in _results(func, args) if y.requires_grad]
         weights = tuple([_weight(y, strided) for y in outputs])
     else:
         weights = as_tuple(grad_outputs)
@@ -199,7 +201,7 @@ def _backward_of(func: Callable[..., object], inputs: tuple[object, ...]) -> Cal
     places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
     def backward(*args: Any) -> tuple[Tensor, ...]:
-        outputs = [y for y in as_tuple(func(*args[: len(inputs)])) if y.requires_grad]
+        outputs = [y for y in _results(func, args[: len(inputs)]) if y.requires_grad]
         found = grad(
             outputs,
             [args[i] for i in places],
@@ -220,6 +222,18 @@ def _weight(y: Tensor, strided: bool) -> Tensor:
     return wrap(np.asarray(array, y._array.dtype)).requires_grad_()
 
 
+def _results(func: Callable[..., object], args: Sequence[object]) -> tuple[Tensor, ...]:
+    """What the function returns; raises AttributeError, as PyTorch, for what is no Tensor."""
+    results = as_tuple(func(*args))
+    for y in results:
+        if not isinstance(y, Tensor):
+            raise AttributeError(
+                "gradcheck(): argument 'func' (position 1) must return Tensors: "
+                f"'{type(y).__name__}' object has no attribute 'requires_grad'"
+            )
+    return results
+
+
 def _differentiable_inputs(args: Sequence[object], double: bool) -> list[Tensor]:
     """The inputs by which derivatives are checked; ``double``: they should be float64."""
     found = []
@@ -232,7 +246,7 @@ def _differentiable_inputs(args: Sequence[object], double: bool) -> list[Tensor]
                 "complex. This check will likely fail if all the inputs are not of double "
                 "precision floating point or complex. ",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=user_level(),
             )
         axes = zip(x._array.strides, x._array.shape, strict=True)
         if x._array.size and any(stride == 0 and n > 1 for stride, n in axes):
@@ -287,7 +301,7 @@ def _check_undefined(
     """Results to which nothing comes back, all of them or one at a time, count as 0."""
     n, chosen = 1, -1
     while chosen < (n if n > 1 else 0):
-        outputs = [y for y in as_tuple(func(*args)) if y.requires_grad]
+        outputs = [y for y in _results(func, args) if y.requires_grad]
         n = len(outputs)
         ends = [_undefined(y) if chosen in (-1, i) else y for i, y in enumerate(outputs)]
         zeros = [wrap(np.zeros_like(y._array)) for y in outputs]

@@ -24,6 +24,7 @@ from numeric.autograd.evaluations import (
 )
 from numeric.eager.tensor import Tensor, wrap
 from numeric.modes import Switch
+from numeric.ops.arguments import explain
 from numeric.tracing.nested import Leaf, flat
 from symdiff.contexts import contained
 
@@ -331,3 +332,6 @@ def _hessian_product(
     call = _Call(name, func, inputs, create_graph, strict).scalar()
     output, found = call.product(HVP, call.like_inputs(v))
     return output, call.by_inputs(iter(found))
+
+
+explain(__name__)

@@ -112,7 +112,10 @@ def set_default_dtype(d: dtype) -> None:
     >>> set_default_dtype(float32)
     """
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type; got {d!r}")
+        raise TypeError(
+            "set_default_dtype(): only floating-point types are supported as the default type; got "
+            f"{d!r}"
+        )
     _process_default[0] = d
 
 

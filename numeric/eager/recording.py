@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from numeric.eager.dtypes import default
 from numeric.eager.operations import Op
 from numeric.eager.record import Known, Node, Nowhere, Packed, serial
 from numeric.eager.refusals import user_frame
@@ -84,6 +85,8 @@ def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
             if op.kernel is None
             else op.kernel(*arrays, *params)
         )
+    except OverflowError:
+        raise RuntimeError(overflow(op.name, alike)) from None
     except ValueError:  # shapes are looked at only once they do not broadcast
         if not op.pointwise:
             raise
@@ -372,6 +375,12 @@ def packed(x: Tensor) -> Packed:
             "side-effects."
         )
     return Packed(x._array, made, packing[1])
+
+
+def overflow(name: str, kind: np.dtype | None) -> str:
+    """What is said about a Python integer that a dtype, the default one for None, has not."""
+    kind = default() if kind is None else kind
+    return f"{name}: value cannot be converted to type {kind.name} without overflow"
 
 
 def misfits(op: Op, shapes: Sequence[tuple[int, ...]]) -> str:

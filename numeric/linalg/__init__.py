@@ -23,6 +23,7 @@ from numeric.linalg.equations import *  # noqa: F403  # the modules' lists say w
 from numeric.linalg.factors import *  # noqa: F403
 from numeric.linalg.norms import *  # noqa: F403
 from numeric.linalg.products import *  # noqa: F403
+from numeric.ops.arguments import explain
 from numeric.ops.matrix_factors import LinAlgError as LinAlgError
 from symdiff.guesses import missing
 
@@ -35,6 +36,7 @@ if not TYPE_CHECKING:
         *norms.__all__,
         *products.__all__,
     ]
+    explain(__name__)
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.linalg'", name, LINALG, sys.modules[__name__])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numeric import linalg
 from numeric.eager.dtypes import word
 from numeric.eager.recording import apply
+from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Tensor, method, wrap
 from numeric.linalg.checks import fit_batches, real, square
 from numeric.ops.choices import result_type
@@ -132,7 +133,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             "Using torch.cross without specifying the dim arg is deprecated.\n"
             "Please either pass the dim explicitly or simply use torch.linalg.cross.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
         dim = input._array.shape.index(3)
     return linalg.cross(input, other, dim=dim)

@@ -15,6 +15,7 @@ from numeric.guesses import FUNCTIONAL
 from numeric.nn import activations, losses
 from numeric.nn.activations import *  # noqa: F403  # the modules' lists say what
 from numeric.nn.losses import *  # noqa: F403
+from numeric.ops.arguments import explain
 from numeric.ops.arithmetic import mul
 from numeric.ops.random_numbers import bernoulli
 from symdiff import functions as sd
@@ -164,6 +165,7 @@ def _check_widths(shape: tuple[int, ...], widths: _Widths, mode: str, n: int) ->
 
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's
+    explain(__name__)
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.nn.functional'", name, FUNCTIONAL, sys.modules[__name__])

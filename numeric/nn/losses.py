@@ -14,6 +14,7 @@ import numpy as np
 from numeric.eager.dtypes import promoted, promoted_real, word
 from numeric.eager.operations import Op
 from numeric.eager.recording import apply
+from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Tensor, values_of, wrap
 from numeric.eager.traced_arrays import Shadow, beside
 from numeric.ops.moments import log_softmax
@@ -139,7 +140,7 @@ def _compared(name: str, input: Tensor, target: Tensor) -> None:
         f"({_size(input)}). This will likely lead to incorrect results due to broadcasting. "
         "Please ensure they have the same size.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=user_level(),
     )
     for i in range(1, min(len(a), len(b)) + 1):
         if a[-i] != b[-i] and 1 not in (a[-i], b[-i]):

@@ -8,6 +8,7 @@ import numpy as np
 
 from numeric.eager.tensor import Tensor, wrap
 from numeric.modes import Switch
+from numeric.ops.arguments import explain
 from numeric.ops.rearranging import cat, stack
 from symdiff.contexts import contained
 
@@ -52,7 +53,7 @@ def clip_grad_norm_(
     """
     order = float(norm_type)
     with Switch(grad=False):
-        grads = _gradients(parameters)
+        grads = _gradients("clip_grad_norm_", parameters)
         if not grads:
             return wrap(np.zeros((), np.float32))
         total = stack([g.norm(order) for g in grads]).norm(order)
@@ -84,7 +85,7 @@ def clip_grad_value_(
     tensor([ 3.0000, -3.5000])
     """
     with Switch(grad=False):
-        for g in _gradients(parameters):
+        for g in _gradients("clip_grad_value_", parameters):
             g.clamp_(-float(clip_value), float(clip_value))
 
 
@@ -95,7 +96,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     >>> torch.nn.utils.parameters_to_vector([torch.ones(2, 1), torch.zeros(1)])
     tensor([1., 1., 0.])
     """
-    return cat([p.reshape(-1) for p in parameters])
+    return cat([p.reshape(-1) for p in _tensors("parameters_to_vector", parameters)])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
@@ -112,14 +113,28 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     source: Tensor = vec
     start = 0
-    p: Tensor
-    for p in parameters:
+    for p in _tensors("vector_to_parameters", parameters):
         stop = start + p.numel()
         p.data = source[start:stop].view_as(p).data
         start = stop
 
 
-def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+def _gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     """The gradients that there are."""
-    given = [parameters] if isinstance(parameters, Tensor) else parameters
+    given = [parameters] if isinstance(parameters, Tensor) else _tensors(name, parameters)
     return [p._grad for p in given if p._grad is not None]
+
+
+def _tensors(name: str, parameters: Iterable[Tensor]) -> list[Tensor]:
+    """The parameters; raises TypeError for one that is no Tensor."""
+    given = [*parameters]
+    for place, p in enumerate(given):
+        if not isinstance(p, Tensor):
+            raise TypeError(
+                f"{name}(): argument 'parameters' must be tuple of Tensors, but found element of "
+                f"type {type(p).__name__} at pos {place}"
+            )
+    return given
+
+
+explain(__name__)

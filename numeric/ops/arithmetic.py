@@ -11,7 +11,7 @@ from numeric.eager.dtypes import of_number, promoted, promoted_real
 from numeric.eager.fast_paths import binary, fast, shortcut, shortcut_inplace
 from numeric.eager.inplace import inplace
 from numeric.eager.operations import RESULT, Op
-from numeric.eager.recording import apply, cast
+from numeric.eager.recording import apply, cast, overflow
 from numeric.eager.tensor import Tensor, attach, method, wrap
 from symdiff import functions
 from symdiff.functions import elementwise as sd
@@ -95,10 +95,18 @@ def argument(
     )
 
 
+def as_array(name: str, x: Operand) -> np.ndarray:
+    """A Python number as an array.  Raises RuntimeError for an integer that int64 has not."""
+    try:
+        return np.asarray(x, of_number(x))
+    except OverflowError:
+        raise RuntimeError(overflow(name, of_number(x))) from None
+
+
 def elementwise(op: Op, operands: Sequence[Operand], params: Params = ()) -> Tensor:
     """``apply``, for operands that may be Python numbers only, or integers that wrap around."""
     if not any(isinstance(x, Tensor) for x in operands):
-        operands = [wrap(np.asarray(x, of_number(x))) for x in operands]
+        operands = [wrap(as_array(op.name, x)) for x in operands]
     elif any(x.__class__ is int for x in operands):
         kind = promoted([x._array if isinstance(x, Tensor) else x for x in operands])
         if kind.kind in "iu":

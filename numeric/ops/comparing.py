@@ -9,8 +9,9 @@ import numpy as np
 
 from numeric.eager.dtypes import promoted, word
 from numeric.eager.inplace import inplace
-from numeric.eager.recording import misfit
+from numeric.eager.recording import misfit, overflow
 from numeric.eager.tensor import Tensor, attach, method, values_of, wrap
+from numeric.eager.traced_arrays import Shadow
 from numeric.modes import current
 from numeric.ops.arithmetic import argument, augmented, operators, taken
 from numeric.warnings_off import SILENCE, noise, set_noise
@@ -65,7 +66,11 @@ def _met(
     before = noise()
     try:
         set_noise(SILENCE)
+        if not isinstance(x, np.ndarray | Shadow) and not isinstance(y, np.ndarray | Shadow):
+            x = np.asarray(x, kind)  # of two numbers Python would make one of any length
         return wrap(kernel(x, y))
+    except OverflowError:
+        raise RuntimeError(overflow(name, kind)) from None
     except ValueError:
         raise RuntimeError(misfit(name, np.shape(x), np.shape(y))) from None
     finally:

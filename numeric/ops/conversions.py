@@ -20,7 +20,7 @@ from numeric.guesses import TENSOR
 from numeric.modes import current
 from numeric.ops.creation import CPU, as_kind, from_numpy, kind_of
 from numeric.ops.creation import device as Device  # noqa: N812
-from numeric.ops.dim_arguments import axis_of
+from numeric.ops.dim_arguments import axis_of, is_index
 from symdiff.guesses import without
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ def _contains(self: Tensor, element: Operand) -> bool:
     value = values_of(element) if isinstance(element, Tensor) else element
     try:
         return bool(np.equal(_read(self, "__contains__"), value).any())
+    except OverflowError:  # an integer that no element can be
+        return False
     except ValueError:
         raise RuntimeError(
             f"The size of tensor a {list(np.shape(value))} must match the size of tensor b "
@@ -214,6 +216,10 @@ def _to(
         copy = rest[1]
     if device is not None:
         Device(device)
+    if copy is not False and not isinstance(copy, bool):
+        raise TypeError(f"to(): argument 'copy' must be bool, not {type(copy).__name__}")
+    if other is not None and not isinstance(other, Tensor):
+        raise TypeError(f"to(): argument 'other' must be Tensor, not {type(other).__name__}")
     kind = kind_of("to", dtype)
     if kind is None:
         kind = self._array.dtype if other is None else other._array.dtype
@@ -300,7 +306,8 @@ def clone(input: Tensor, *, memory_format: object = preserve_format) -> Tensor:
     >>> torch.clone(torch.tensor([1.0], requires_grad=True))
     tensor([1.], grad_fn=<CloneBackward0>)
     """
-    return apply(CLONE, (input,), ("C" if memory_format == contiguous_format else "K",))
+    in_order = isinstance(memory_format, str) and memory_format == contiguous_format
+    return apply(CLONE, (input,), ("C" if in_order else "K",))
 
 
 @method("contiguous")
@@ -446,7 +453,7 @@ method("__deepcopy__")(_deepcopy)
 
 
 def _axis(name: str, dim: Any, ndim: int) -> int:
-    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+    if isinstance(dim, bool) or not is_index(dim):
         raise TypeError(
             f"{name}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
         )

@@ -11,6 +11,7 @@ import numpy as np
 from numeric.eager import dtypes
 from numeric.eager.dtypes import INT64, OF_NUMPY
 from numeric.eager.dtypes import dtype as Dtype  # noqa: N812  # the name is an argument's
+from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Size, Tensor, counter, edge_of, method, values_of, wrap
 from numeric.eager.traced_arrays import Shadow
 from numeric.warnings_off import SILENCE, noise, set_noise
@@ -104,7 +105,13 @@ def kind_of(name: str, given: DtypeLike) -> np.dtype | None:
     """
     if given is None:
         return None
-    found = given if isinstance(given, Dtype) else _OF_TYPE.get(given)
+    found = (
+        given
+        if isinstance(given, Dtype)
+        else _OF_TYPE.get(given)
+        if isinstance(given, type)
+        else None
+    )
     if found is None:
         raise TypeError(
             f"{name}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}"
@@ -123,6 +130,9 @@ def integer(value: object) -> int | None:
     if isinstance(value, Tensor):
         return int(values_of(value).reshape(()))
     return int(value) if isinstance(value, np.integer) else None
+
+
+_LARGE = 2**60  # a length that no memory has bytes for
 
 
 def sizes(name: str, args: Sequence[object]) -> tuple[int, ...]:
@@ -145,6 +155,8 @@ def sizes(name: str, args: Sequence[object]) -> tuple[int, ...]:
                 f"{name}(): argument 'size' failed to unpack the object at pos {place} with error "
                 f'"type must be tuple of ints,but got {type(value).__name__}"'
             )
+        if n > _LARGE:
+            raise RuntimeError(f"{name}: Storage size calculation overflowed with sizes={[*args]}")
         if n < 0:
             raise RuntimeError(
                 f"{name}: Dimension size must be non-negative. Trying to create tensor with "
@@ -197,6 +209,10 @@ def made(
         device(where)
     if out is not None:
         raise TypeError("out= is not supported: use the result, or copy_ it")
+    if requires_grad is not False and not isinstance(requires_grad, bool):
+        raise TypeError(
+            f"argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+        )
     if requires_grad and array.dtype.kind != "f":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     x = wrap(array)
@@ -233,7 +249,7 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than "
             "torch.tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     x = made(converted(data, kind_of("tensor", dtype), "tensor"), requires_grad, device)
     if name is not None:
@@ -304,11 +320,16 @@ def _is_sequence(x: object) -> bool:
     return isinstance(x, list | tuple) or (hasattr(x, "__getitem__") and hasattr(x, "__len__"))
 
 
+_MOST_AXES = 64  # of NumPy's arrays
+
+
 def _leaves(data: Any) -> tuple[list[int], Any]:
     """The shape of nested sequences, and what is in them, as a list or a whole array."""
     shape: list[int] = []
     level = [data]
     while _is_sequence(level[0]):
+        if len(shape) == _MOST_AXES:
+            raise ValueError(f"too many dimensions: more than {_MOST_AXES}, or a list in itself")
         if all(isinstance(x, np.ndarray) for x in level):
             whole = _joined(level)
             if whole is not None:
@@ -662,6 +683,8 @@ def _ranged(a: float, b: float, h: float, kind: np.dtype) -> np.ndarray:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(a) and math.isfinite(b)):
         raise RuntimeError(f"unsupported range: {a} -> {b}")
+    if abs((b - a) / h) > _LARGE:
+        raise RuntimeError(f"arange(): invalid size, possible overflow? from {a} to {b} by {h}")
     if (h > 0 and a > b) or (h < 0 and a < b):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if kind == INT64:
@@ -847,7 +870,7 @@ def _new_tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than "
             "tensor.new_tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
+            stacklevel=user_level(),
         )
     kind = kind_of("new_tensor", dtype) or self._array.dtype
     return made(converted(data, kind, "new_tensor"), requires_grad, device)

@@ -45,15 +45,39 @@ def axes_of(dims: Dims, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-def sizes_of(given: Sequence[Any]) -> tuple[int, ...]:
+def is_index(x: object) -> bool:
+    """Whether something is an integer, as places and lengths are.
+
+    >>> is_index(True), is_index(1.0)
+    (True, False)
+    """
+    try:
+        index(x)  # type: ignore[arg-type]  # this is the question
+    except TypeError:
+        return False
+    return True
+
+
+def sizes_of(given: Sequence[Any], name: str = "", argument: str = "size") -> tuple[int, ...]:
     """Lengths that are arguments one by one, or one sequence of them.
+
+    Raises TypeError for what is no integer, in the name of a function and its argument.
 
     >>> sizes_of((2, 3)), sizes_of(([2, 3],))
     ((2, 3), (2, 3))
     """
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = given[0]
-    return tuple([n if n.__class__ is int else index(n) for n in given])
+    try:
+        return tuple([n if n.__class__ is int else index(n) for n in given])
+    except TypeError:
+        if not name:
+            raise
+        place, n = next((k, n) for k, n in enumerate(given) if not is_index(n))
+        raise TypeError(
+            f"{name}(): argument '{argument}' must be tuple of ints, but found element of type "
+            f"{type(n).__name__} at pos {place}"
+        ) from None
 
 
 def by_axis(function: F) -> F:

@@ -14,7 +14,7 @@ import numpy as np
 
 from numeric.eager.dtypes import word
 from numeric.eager.inplace import write
-from numeric.eager.recording import alias, apply
+from numeric.eager.recording import alias, apply, overflow
 from numeric.eager.tensor import Tensor, method, values_of, wrap
 from numeric.eager.traced_arrays import Shadow
 from numeric.modes import current
@@ -38,6 +38,7 @@ INDEX = indexed_op("index", read_kernel)
 
 _WHOLE = slice(None)
 _NESTED = (Tensor, np.ndarray, slice, list, tuple, range)
+_NO_PLACES = "tensors used as indices must be long, int, byte or bool tensors"
 _ZERO_DIM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
     "to convert a 0-dim tensor to a number"
@@ -71,9 +72,12 @@ def _part(x: object) -> Any:
     if isinstance(x, Tensor):
         array = values_of(x)
         if array.ndim and array.dtype.name not in ("int64", "int32", "uint8", "bool"):
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+            raise IndexError(_NO_PLACES)
     elif isinstance(x, np.ndarray | list | tuple | range):
-        array = np.asarray([] if isinstance(x, list) and not x else _plain(x))
+        try:
+            array = np.asarray([] if isinstance(x, list) and not x else _plain(x))
+        except (ValueError, RecursionError):  # no rectangle
+            raise IndexError(_NO_PLACES) from None
         if array.dtype.kind == "f" or not array.size:
             array = array.astype(np.int64)
     elif isinstance(x, str):
@@ -83,8 +87,8 @@ def _part(x: object) -> Any:
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {type(x).__name__})"
         )
-    if array.dtype.kind == "f":
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+    if array.dtype.kind not in "biu":
+        raise IndexError(_NO_PLACES)
     if array.dtype == np.uint8:
         return array != 0
     if array.ndim or array.dtype.kind == "b" or isinstance(array, Shadow):
@@ -106,12 +110,19 @@ def _axes_used(part: object) -> int:
 
 
 def _bounds(part: slice, length: int) -> tuple[int, int, int]:
-    step = 1 if part.step is None else index(part.step)
+    try:
+        step = 1 if part.step is None else index(part.step)
+        start, stop, _ = part.indices(length)
+    except TypeError:
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method"
+        ) from None
+    except ValueError:  # a step of 0
+        step = 0
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step < 0:
         raise ValueError("step must be greater than zero")
-    start, stop, _ = part.indices(length)
     return start, max(start, stop), step
 
 
@@ -217,7 +228,10 @@ def _setitem(self: Tensor, key: object, value: Operand) -> None:
             raise TypeError(
                 f"can't assign a {type(value).__name__} to a torch.{word(self._array.dtype)}Tensor"
             )
-        value = wrap(np.array(value).astype(self._array.dtype))
+        try:
+            value = wrap(np.array(value).astype(self._array.dtype))
+        except OverflowError:
+            raise RuntimeError(overflow("__setitem__", self._array.dtype)) from None
     if key is False:
         return
     y, arrays = _viewed(self, key, False)

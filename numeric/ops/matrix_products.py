@@ -501,7 +501,11 @@ def _paired(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes that ``tensordot`` sums over; raises RuntimeError where they do not fit."""
     if isinstance(dims, Tensor):
+        if dims._array.dtype.kind not in "iu":
+            raise TypeError("tensordot(): argument 'dims' must be a tensor of integers")
         dims = values_of(dims).tolist()
+    if isinstance(dims, tuple | list) and len(dims) != 2:
+        raise RuntimeError(f"tensordot expects dims to be two lists of dimensions, got {dims}")
     if isinstance(dims, tuple | list):
         first, second = (
             tuple(index(k) for k in (part if isinstance(part, tuple | list) else (part,)))

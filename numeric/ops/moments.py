@@ -11,6 +11,7 @@ import numpy as np
 from numeric.eager.dtypes import promoted_real, word
 from numeric.eager.operations import RESULT, Op
 from numeric.eager.recording import apply, apply_several
+from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Tensor, method
 from numeric.lowering.kernels.exponentials import logsumexp as of_lines
 from numeric.ops.dim_arguments import axis_of
@@ -81,28 +82,22 @@ STD_MEAN = Op(
     promotion=None,
     outputs=2,
 )
-_ABSENT: object = object()
+_ABSENT: Any = object()
 
 
 def _of_moment(
-    name: str, input: Tensor, args: tuple[Any, ...], names: dict[str, Any]
+    name: str,
+    input: Tensor,
+    dim: Dims | None,
+    unbiased: bool,
+    keepdim: bool,
+    correction: float | None,
+    names: dict[str, Any],
 ) -> tuple[Axes, bool, float]:
-    """Axes, ``keepdim`` and correction; ``args`` are (dim, unbiased, keepdim), or the last two."""
-    if args and isinstance(args[0], bool):
-        args = (None, *args)
-    if len(args) > 3:
-        raise TypeError(f"{name}() received an invalid combination of arguments")
-    known = dict(zip(("dim", "unbiased", "keepdim"), args, strict=False)) | names
-    dim, unbiased, keepdim, correction = (
-        known.pop(key, default)
-        for key, default in (
-            ("dim", None),
-            ("unbiased", _ABSENT),
-            ("keepdim", False),
-            ("correction", _ABSENT),
-        )
-    )
-    dim, keepdim = renamed(name, known, dim, keepdim)
+    """Axes, ``keepdim`` and correction; ``dim`` may have been left out before ``unbiased``."""
+    if isinstance(dim, bool):
+        dim, unbiased, keepdim = None, dim, keepdim if unbiased is _ABSENT else unbiased
+    dim, keepdim = renamed(name, names, dim, keepdim)
     if correction is _ABSENT or correction is None:
         correction = 1 if unbiased is _ABSENT else int(unbiased)
     elif unbiased is not _ABSENT:
@@ -116,59 +111,95 @@ def _of_moment(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "
             "reduction factor (input numel divided by output numel).",
             UserWarning,
-            stacklevel=3,
+            stacklevel=user_level(),
         )
     return axes, keepdim, correction
 
 
 @method()
-def var(input: Tensor, *args: object, **names: object) -> Tensor:
+def var(
+    input: Tensor,
+    dim: Dims | None = None,
+    unbiased: bool = _ABSENT,
+    keepdim: bool = False,
+    *,
+    correction: float | None = _ABSENT,
+    **names: object,
+) -> Tensor:
     """The variance over the axes ``dim``: ``sum((x - mean)**2) / (n - correction)``.
 
-    Arguments are (dim=None, unbiased=True, keepdim=False), or ``correction`` (1 by default) in
-    place of ``unbiased``, which means 1 or 0.  Raises RuntimeError for integers; warns where
-    ``n - correction`` is not positive.
+    ``unbiased``, True by default, stands for a correction of 1, False for 0; ``var(input, False)``
+    is over all axes.  Raises RuntimeError for integers; warns where ``n - correction`` is not
+    positive.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0, 3.0])
     >>> torch.var(x).item(), torch.var(x, correction=2, dim=0, keepdim=True).shape
     (1.0, torch.Size([1]))
     """
-    return apply(VAR, (input,), _of_moment("var", input, args, names))
+    return apply(VAR, (input,), _of_moment("var", input, dim, unbiased, keepdim, correction, names))
 
 
 @method()
-def std(input: Tensor, *args: object, **names: object) -> Tensor:
+def std(
+    input: Tensor,
+    dim: Dims | None = None,
+    unbiased: bool = _ABSENT,
+    keepdim: bool = False,
+    *,
+    correction: float | None = _ABSENT,
+    **names: object,
+) -> Tensor:
     """The square root of ``var``, with the same arguments; its derivative for equal elements is 0.
 
     >>> import numeric as torch
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0])).item()
     1.0
     """
-    return apply(STD, (input,), _of_moment("std", input, args, names))
+    return apply(STD, (input,), _of_moment("std", input, dim, unbiased, keepdim, correction, names))
 
 
 @method()
-def var_mean(input: Tensor, *args: object, **names: object) -> tuple[Tensor, Tensor]:
+def var_mean(
+    input: Tensor,
+    dim: Dims | None = None,
+    unbiased: bool = _ABSENT,
+    keepdim: bool = False,
+    *,
+    correction: float | None = _ABSENT,
+    **names: object,
+) -> tuple[Tensor, Tensor]:
     """``var`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
     >>> [v.item() for v in torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))]
     [1.0, 2.0]
     """
-    first, second = apply_several(VAR_MEAN, (input,), _of_moment("var_mean", input, args, names))
+    first, second = apply_several(
+        VAR_MEAN, (input,), _of_moment("var_mean", input, dim, unbiased, keepdim, correction, names)
+    )
     return first, second
 
 
 @method()
-def std_mean(input: Tensor, *args: object, **names: object) -> tuple[Tensor, Tensor]:
+def std_mean(
+    input: Tensor,
+    dim: Dims | None = None,
+    unbiased: bool = _ABSENT,
+    keepdim: bool = False,
+    *,
+    correction: float | None = _ABSENT,
+    **names: object,
+) -> tuple[Tensor, Tensor]:
     """``std`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
     >>> [v.item() for v in torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))]
     [1.0, 2.0]
     """
-    first, second = apply_several(STD_MEAN, (input,), _of_moment("std_mean", input, args, names))
+    first, second = apply_several(
+        STD_MEAN, (input,), _of_moment("std_mean", input, dim, unbiased, keepdim, correction, names)
+    )
     return first, second
 
 

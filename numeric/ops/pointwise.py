@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from numeric import special
-from numeric.eager.dtypes import of_number, promoted, promoted_real, word
+from numeric.eager.dtypes import promoted, promoted_real, word
 from numeric.eager.fast_paths import shortcut_of_one
 from numeric.eager.inplace import inplace, write
 from numeric.eager.operations import INPUTS, RESULT, Op
 from numeric.eager.recording import apply, cast
 from numeric.eager.tensor import Tensor, attach, method, values_of, wrap
-from numeric.ops.arithmetic import argument, elementwise
+from numeric.ops.arithmetic import argument, as_array, elementwise
 from symdiff import functions as sd
 from symdiff.graph.algebra import primitive
 from symdiff.graph.contraction import broadcast_to
@@ -648,7 +648,7 @@ def where(
     common = promoted([x._array if isinstance(x, Tensor) else x for x in operands])
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
-            operands[i] = wrap(np.asarray(x, of_number(x)).astype(common))
+            operands[i] = wrap(as_array("where", x).astype(common))
         elif x._array.dtype is not common:
             operands[i] = cast(x, common)
     return apply(_WHERE, (condition, *operands))

@@ -388,6 +388,8 @@ def _whole(
         for name, value in (("from", low), ("to - 1", high - 1)):
             if not least <= value <= most:
                 raise RuntimeError(f"{name} is out of bounds for {dtypes.OF_NUMPY[kind]}")
+    if high - low >= 1 << 64:
+        raise RuntimeError(f"random_: the range from {low} to {high} has more than 2**64 numbers")
     source = _source(generator)
 
     def fresh(shape: tuple[int, ...]) -> np.ndarray:

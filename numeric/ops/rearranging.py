@@ -252,7 +252,7 @@ def flip(input: Tensor, dims: Dims) -> Tensor:
 @method("flip")
 def _flip(self: Tensor, *axes: Dims, dims: Dims | None = None) -> Tensor:
     """The elements in reverse order along dimensions given one by one or as one sequence."""
-    return _flipped(self, sizes_of(axes) if dims is None else dims)
+    return _flipped(self, sizes_of(axes if dims is None else (dims,), "flip", "dims"))
 
 
 @method()
@@ -343,7 +343,7 @@ def repeat(self: Tensor, *counts: SizeLike, repeats: SizeLike | None = None) -> 
     >>> torch.tensor([1, 2]).repeat(2, 2).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    counts = sizes_of(counts if repeats is None else (repeats,))
+    counts = sizes_of(counts if repeats is None else (repeats,), "repeat", "repeats")
     if len(counts) < self._array.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
@@ -366,7 +366,15 @@ def tile(input: Tensor, dims: Dims) -> Tensor:
 @method("tile")
 def _tile(self: Tensor, *counts: SizeLike, dims: Dims | None = None) -> Tensor:
     """Copies side by side, numbers given one by one or as one sequence."""
-    return tile(self, sizes_of(counts) if dims is None else dims)
+    return tile(self, sizes_of(counts if dims is None else (dims,), "tile", "dims"))
+
+
+def _repeated(n: int, counts: np.ndarray) -> Tensor:
+    """The places before ``n``, each so many times."""
+    try:
+        return wrap(np.repeat(np.arange(n), counts))
+    except ValueError:
+        raise RuntimeError("repeats can not be negative") from None
 
 
 @method()
@@ -387,7 +395,7 @@ def repeat_interleave(
     [1, 1, 2, 2]
     """
     if repeats is None:
-        return wrap(np.repeat(np.arange(input._array.size), values_of(input)))
+        return _repeated(input._array.size, values_of(input))
     if dim is None:
         input, dim = flatten(input), 0
     k = axis_of(dim, input._array.ndim)
@@ -395,6 +403,8 @@ def repeat_interleave(
     counts = values_of(repeats) if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.size == 1:
         n = int(counts.item())
+        if n < 0:
+            raise RuntimeError("repeats can not be negative")
         wide = unsqueeze(input, k + 1)
         wide = expand(wide, *shape[: k + 1], n, *shape[k + 1 :])
         return view(apply(CLONE, (wide,)), (*shape[:k], shape[k] * n, *shape[k + 1 :]))
@@ -403,8 +413,7 @@ def repeat_interleave(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{counts.size} and input.size({k}) = {shape[k]}"
         )
-    places = wrap(np.repeat(np.arange(shape[k]), counts))
-    out: Tensor = input.index_select(k, places)
+    out: Tensor = input.index_select(k, _repeated(shape[k], counts))
     return out
 
 
@@ -614,6 +623,8 @@ def slice_scatter(
     """
     shape = input._array.shape
     k = axis_of(dim, len(shape))
+    if index(step) <= 0:
+        raise RuntimeError("slice step must be positive")
     bounds = slice(start, end, step).indices(shape[k])
     part = (*shape[:k], len(range(*bounds)), *shape[k + 1 :])
     return _replace(SLICE_SCATTER, input, src, part, (k, *bounds))
@@ -631,5 +642,7 @@ def diagonal_scatter(
     """
     n = input._array.ndim
     where = index(offset), axis_of(dim1, n), axis_of(dim2, n)
+    if where[1] == where[2]:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     part = np.diagonal(input._array, *where).shape
     return _replace(DIAGONAL_SCATTER, input, src, part, where)

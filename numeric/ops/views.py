@@ -129,7 +129,7 @@ def view(self: Tensor, *shape: SizeLike, size: SizeLike | None = None) -> Tensor
     shape = shape if size is None else (size,)
     if not shape:
         raise TypeError("view() received an invalid combination of arguments - got ()")
-    target = _completed(sizes_of(shape), self._array.size)
+    target = _completed(sizes_of(shape, "view"), self._array.size)
     if not _is_viewable(self._array, target):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
@@ -178,7 +178,7 @@ def _reshape(self: Tensor, *lengths: SizeLike, shape: SizeLike | None = None) ->
     lengths = lengths if shape is None else (shape,)
     if not lengths:
         raise TypeError('reshape() missing 1 required positional arguments: "shape"')
-    return _reshaped(self, sizes_of(lengths))
+    return _reshaped(self, sizes_of(lengths, "reshape", "shape"))
 
 
 @method()
@@ -327,7 +327,7 @@ def expand(self: Tensor, *sizes: SizeLike, size: SizeLike | None = None) -> Tens
     >>> torch.zeros(3, 1).expand(2, -1, 4).shape
     torch.Size([2, 3, 4])
     """
-    return _stretched(self, sizes_of(sizes if size is None else (size,)))
+    return _stretched(self, sizes_of(sizes if size is None else (size,), "expand"))
 
 
 @method()
@@ -380,13 +380,21 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
     >>> [x.shape for x in torch.broadcast_tensors(torch.zeros(3), torch.zeros(2, 1))]
     [torch.Size([2, 3]), torch.Size([2, 3])]
     """
-    given = _listed(tensors)
+    given = _listed("broadcast_tensors", tensors)
     shape = common_shape(*[x._array.shape for x in given])
     return tuple([x if x._array.shape == shape else _stretched(x, shape) for x in given])
 
 
-def _listed(tensors: Sequence[Tensor | Sequence[Tensor]]) -> Sequence[Any]:
-    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+def _listed(name: str, tensors: Sequence[Tensor | Sequence[Tensor]]) -> Sequence[Any]:
+    """Tensors that came one by one, or as one sequence."""
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+    for place, x in enumerate(given):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"{name}(): argument 'tensors' must be tuple of Tensors, but found element of type "
+                f"{type(x).__name__} at pos {place}"
+            )
+    return given
 
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
@@ -396,10 +404,10 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
     >>> [x.shape for x in torch.meshgrid(torch.zeros(2), torch.zeros(3), indexing="xy")]
     [torch.Size([3, 2]), torch.Size([3, 2])]
     """
-    given = list(_listed(tensors))
+    given = list(_listed("meshgrid", tensors))
     if indexing not in ("ij", "xy"):
         raise RuntimeError(
-            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}'
         )
     for x in given:
         if x._array.ndim > 1:
@@ -428,7 +436,7 @@ def _ranked(rank: int) -> Callable[[Sequence[Tensor | Sequence[Tensor]]], Any]:
             while x._array.ndim < rank:
                 x = unsqueeze(x, -1 if x._array.ndim == 2 else 0)
             return x
-        return tuple([ranked((x,)) for x in _listed(tensors)])
+        return tuple([ranked((x,)) for x in _listed(f"atleast_{rank}d", tensors)])
 
     return ranked
 
@@ -547,7 +555,7 @@ def _permute(self: Tensor, *order: Dims, dims: Dims | None = None) -> Tensor:
     order = order if dims is None else (dims,)
     if not order:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
-    return permute(self, sizes_of(order))
+    return permute(self, sizes_of(order, "permute", "dims"))
 
 
 @method("movedim", "moveaxis")

@@ -19,7 +19,7 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numeric.types import Params
+    from numeric.types import Params, SizeLike
     from symdiff.graph.expr import Expr
 
 __all__ = [
@@ -183,6 +183,18 @@ def _cut(name: str, x: Tensor, k: int, lengths: Sequence[int]) -> tuple[Tensor, 
     return _several(_cutting(name, len(bounds)), x, (k, bounds)) if bounds else ()
 
 
+_MOST_PARTS = 1_000_000
+
+
+def _check_parts(name: str, argument: str, n: int) -> None:
+    """Refuse more parts than anybody uses: each is a Tensor, most of them empty."""
+    if n > _MOST_PARTS:
+        raise ValueError(
+            f"{name}(): argument '{argument}' (position 2) is {n}; at most {_MOST_PARTS} parts are "
+            "made"
+        )
+
+
 def _length(name: str, x: Tensor, dim: int) -> tuple[int, int]:
     if not x._array.ndim:
         raise RuntimeError(f"{name} expects at least a 1-dimensional tensor")
@@ -194,10 +206,10 @@ def _length(name: str, x: Tensor, dim: int) -> tuple[int, int]:
 @by_axis
 def split(
     tensor: Tensor,
-    split_size_or_sections: Any = None,
+    split_size_or_sections: SizeLike | None = None,
     dim: int = 0,
     *,
-    split_size: Any = None,
+    split_size: SizeLike | None = None,
 ) -> tuple[Tensor, ...]:
     """Parts along a dimension, of one length (the last may be shorter) or of given lengths.
 
@@ -216,6 +228,8 @@ def split(
                 f"at dimension {k}), but got split_sizes={list(lengths)}"
             )
         return _cut("split_with_sizes", tensor, k, lengths)
+    if split_size_or_sections is None:
+        raise TypeError('split() missing 1 required positional arguments: "split_size"')
     size = index(split_size_or_sections)
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
@@ -241,13 +255,16 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     k, n = _length("chunk", input, dim)
     if not n:
+        _check_parts("chunk", "chunks", chunks)
         return _cut("split_with_sizes", input, k, [0] * chunks)
     return split(input, -(-n // chunks), k)
 
 
 @method()
 @by_axis
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: Tensor | SizeLike, dim: int = 0
+) -> tuple[Tensor, ...]:
     """So many parts along a dimension, the first ones longer by one; or parts between places.
 
     >>> import numeric as torch
@@ -256,16 +273,21 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     """
     k, n = _length("tensor_split", input, dim)
     if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections._array.dtype.kind not in "iu":
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be of integers, got "
+                f"{indices_or_sections.dtype}"
+            )
         indices_or_sections = values_of(indices_or_sections).tolist()
     if isinstance(indices_or_sections, tuple | list):
         places = [*indices_or_sections]
     else:
-        if indices_or_sections <= 0:
-            raise RuntimeError(
-                f"number of sections must be larger than 0, got {indices_or_sections}"
-            )
-        each, more = divmod(n, indices_or_sections)
-        places = [i * each + min(i, more) for i in range(1, indices_or_sections)]
+        sections = index(indices_or_sections)  # type: ignore[arg-type]  # else a TypeError
+        if sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+        _check_parts("tensor_split", "indices_or_sections", sections)
+        each, more = divmod(n, sections)
+        places = [i * each + min(i, more) for i in range(1, sections)]
     bounds = zip([0, *places], [*places, n], strict=True)
     cuts = [slice(*pair).indices(n) for pair in bounds]
     return tuple(
@@ -297,7 +319,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     torch.Size([3, 3])
     """
     shape = self._array.shape or (1,)
-    k = axis_of(dimension, len(shape))
+    k, size, step = axis_of(dimension, len(shape)), index(size), index(step)
     if size > shape[k]:
         raise RuntimeError(
             f"maximum size for tensor at dimension {k} is {shape[k]} but size is {size}"

@@ -20,16 +20,26 @@ class Leaf(NamedTuple):
 def flat(tree: object) -> tuple[object, list[Tensor]]:
     """A nested structure with places instead of its tensors, and the tensors."""
     tensors: list[Tensor] = []
-    return _collected(tree, tensors), tensors
+    try:
+        return _collected(tree, tensors), tensors
+    except RecursionError:
+        raise ValueError("a structure of Tensors contains itself, or is nested too deep") from None
 
 
 def contents(tree: object) -> Iterator[object]:
-    """What a nested structure consists of."""
+    """What a nested structure consists of.  Raises ValueError for one that contains itself."""
+    try:
+        yield from _contents(tree)
+    except RecursionError:
+        raise ValueError("a structure of Tensors contains itself, or is nested too deep") from None
+
+
+def _contents(tree: object) -> Iterator[object]:
     if isinstance(tree, dict):
         tree = list(tree.values())
     if isinstance(tree, list | tuple):
         for part in tree:
-            yield from contents(part)
+            yield from _contents(part)
     else:
         yield tree
 

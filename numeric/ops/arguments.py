@@ -1,0 +1,422 @@
+"""What public functions say of an argument that is not what its annotation asks for.
+
+Functions of Tensors read their arguments where they need them, and check nothing before: many take
+less time than a check would.  ``explained`` puts one frame around a function.  Where a call fails
+by an exception that says nothing of the arguments (a list has no ``_array``, NumPy knows no such
+dtype), the arguments are compared with the annotations, and the first one that differs is named, in
+PyTorch's words.  A call that succeeds stays as it is, and so does an exception that the library
+raises by name, or a function of the user's.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import opcode
+import re
+import sys
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from numeric.eager import fast_paths
+from numeric.eager.dtypes import dtype as Dtype  # noqa: N812
+from numeric.eager.refusals import FRAMES, is_library, is_ours
+from numeric.eager.tensor import Tensor
+from numeric.ops.dim_arguments import by_axis, is_index
+from symdiff import functions
+from symdiff.graph.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def explained(function: F, name: str = "", *, method: bool = False, label: str = "") -> F:
+    """``function``, whose failures inside are explained by its arguments.
+
+    Args:
+        function: its annotations are read once a call has failed.
+        name: the public name, if that is not the function's own.
+        method: positions are counted from the argument after ``self``.
+        label: the name in messages, if that is not the public one.
+    """
+    if getattr(function, "__code__", None) is _BY_AXIS:
+        return by_axis(explained(function.__wrapped__, name, method=method, label=label))
+    name = name or function.__name__
+
+    def refuse(error: Exception, values: dict[str, Any]) -> None:
+        text = _refusal(error, function, label or name, values, method)
+        if text:  # the exception has no name here: with its traceback it would be a cycle
+            raise TypeError(text) from None
+
+    _OWN.add(refuse.__code__)
+    parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
+    called = functools.wraps(function)(_frame(_written(parameters))(function, refuse))
+    called.__defaults__, called.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    called.__name__ = name
+    return cast("F", called)
+
+
+_BY_AXIS = by_axis(re.escape).__code__  # what renames an argument has no frame around it, but in it
+_OWN: set[object] = set()  # the code of ``refuse``: one object, whatever it refuses
+
+
+def _written(parameters: Iterable[inspect.Parameter]) -> tuple[str, str, str]:
+    """Parameters as they stand in the definition of a function, in a call of it, and in a dict."""
+    defined, called, given = [], [], []
+    starred = False
+    for p in parameters:
+        if p.kind is p.KEYWORD_ONLY and not starred:
+            defined.append("*")
+        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        starred = starred or p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY)
+        defined.append(f"{stars}{p.name}{'' if p.default is p.empty else '=None'}")
+        called.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else f"{stars}{p.name}")
+        given.append(f"'{p.name}': {p.name}")
+    return ", ".join(defined), ", ".join(called), ", ".join(given)
+
+
+@functools.cache
+def _frame(texts: tuple[str, str, str]) -> Callable[..., Any]:
+    """What puts a frame around a function with these parameters.
+
+    The frame has the function's own parameters: to hand on ``*args`` and ``**kwargs`` costs a tenth
+    of the time of a mean, this a fiftieth.
+    """
+    defined, called, given = texts
+    # Names without the unusual ones are passed on as they are; to unpack none of them costs, too.
+    plain = re.sub(r", \*\*\w+$", "", called)
+    rest = called[len(plain) + 4 :]
+    branch = f"            if {rest}:\n                return _function({called})\n" if rest else ""
+    text = (
+        "def frame(_function, _refuse):\n"
+        f"    def called({defined}):\n"
+        "        try:\n"
+        f"{branch}"
+        f"            return _function({plain})\n"
+        "        except Exception as _error:\n"
+        f"            _refuse(_error, {{{given}}})\n"
+        "            raise\n"
+        "    return called\n"
+    )
+    names: dict[str, Any] = {}
+    exec(compile(text, FRAMES, "exec"), names)  # names of parameters
+    return cast("Callable[..., Any]", names["frame"])
+
+
+_PACKAGES = tuple(
+    f"numeric.{room}." for room in ("autograd", "eager", "linalg", "nn", "ops", "tracing")
+)
+# The shortest ones: a frame is a tenth of their time, and they check what they take.
+_UNFRAMED = {"add", "mul", "requires_grad_", "size", "stride", "sub", "to"}
+_framed: dict[object, Any] = {}  # by functions, and by what they became
+
+
+def explain(home: str) -> None:
+    """Let the public functions of a module be explained, there and where they are defined.
+
+    A module that imported a function before has it as it was, which is how operations use each
+    other: only what users call has another frame.
+    """
+    names = vars(sys.modules[home])
+    for name in names["__all__"]:
+        function = names.get(name)
+        if not inspect.isfunction(function) or name in _UNFRAMED:
+            continue
+        here = function.__module__ == home or function.__module__.startswith(_PACKAGES)
+        if here and function not in _framed and _needs_frame(function):
+            _define(function)
+        names[name] = _framed.get(function, function)
+
+
+def _define(function: Any) -> None:
+    """Let a function be explained in the module that defines it, by all its names there."""
+    module = function.__module__
+    in_linalg = module.startswith("numeric.linalg.") and not module.endswith("_names")
+    framed = explained(function, label=f"linalg_{function.__name__}" if in_linalg else "")
+    _framed[function] = _framed[framed] = framed
+    names = vars(sys.modules[module])
+    names.update({name: framed for name, thing in names.items() if thing is function})
+
+
+def explain_methods(cls: type) -> None:
+    """Let the public methods of a class that have arguments be explained; not its operators."""
+    for name, member in list(vars(cls).items()):
+        if not inspect.isfunction(member) or name in _UNFRAMED or not _needs_frame(member, 1):
+            continue
+        if name == "__init__":
+            setattr(cls, name, explained(member, name, method=True, label=cls.__name__))
+        elif name[0] != "_":
+            setattr(cls, name, explained(member, name, method=True))
+            vars(cls)[name].__qualname__ = f"{cls.__qualname__}.{name}"  # by which pickles find it
+
+
+def _needs_frame(function: Callable[..., Any], skipped: int = 0) -> bool:
+    """Whether annotations say something of the arguments that the function does not check itself.
+
+    Functions with a short way check theirs, and so do those that take lengths one by one.
+    """
+    if function.__module__ == fast_paths.__name__:
+        return False
+    parameters = list(inspect.signature(function).parameters.values())[skipped:]
+    return any(_kinds(p.annotation) for p in parameters) and not any(
+        p.kind is p.VAR_POSITIONAL and p.annotation in ("Dims", "SizeLike") for p in parameters
+    )
+
+
+def function_argument(name: str, argument: str, value: object, place: int = 1) -> None:
+    """Refuse what is no function where it is only called later."""
+    if not callable(value):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {place}) must be callable, not "
+            f"{type(value).__name__}"
+        )
+
+
+# Where an exception comes from ------------------------------------------------------------------
+
+_RAISE = opcode.opmap["RAISE_VARARGS"]
+_PROTOCOL = re.compile("__(?!call__)\\w+__")  # methods that Python calls for an operator
+
+
+def _origin(error: Exception) -> TracebackType | None:
+    """The innermost frame of an exception; None where the user's code or the call itself raised it.
+
+    A call without the right number of arguments is Python's to explain.  What an operator or a
+    conversion of a foreign value raises is no function of the user's.
+    """
+    tb = error.__traceback__
+    assert tb is not None
+    if tb.tb_next is None:
+        return None
+    foreign = False
+    while tb.tb_next is not None:
+        tb = tb.tb_next
+        code = tb.tb_frame.f_code
+        if not foreign and not is_ours(code.co_filename):
+            if _PROTOCOL.fullmatch(code.co_name) is None:
+                return None
+            foreign = True
+    return tb
+
+
+def _is_said(error: Exception, origin: TracebackType, names: Iterable[str], value: object) -> bool:
+    """Whether a ``raise`` statement of the library says already what is wrong.
+
+    It has one of the names, or what came, as some messages of PyTorch.  What an inner function says
+    of its own argument does not count.
+    """
+    code = origin.tb_frame.f_code
+    if code in _OWN or code.co_code[origin.tb_lasti] != _RAISE or not is_library(code.co_filename):
+        return False
+    words = "|".join(map(re.escape, names))
+    came = re.escape(type(value).__name__)
+    said = rf"(?<!\w)({words})(?!\w)|\b(got|not)( an element of type|:)? (<class ')?{came}\b"
+    return re.search(said, str(error)) is not None
+
+
+# What annotations ask for -----------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """What an argument may be.
+
+    ``of``: for sequences, what the elements are; ``fits`` then says whether something is one.
+    """
+
+    word: str
+    fits: Callable[[Any], object]
+    of: Kind | None = None
+
+    def misfit(self, value: object) -> str:
+        """How a value differs, as it is said after the argument's name; "" where it does not."""
+        try:
+            if not self.fits(value):
+                return f" must be {self.word}, not {type(value).__name__}"
+        except OverflowError:
+            return ": Overflow when unpacking long long"
+        if self.of is not None:
+            elements: Any = value if isinstance(value, tuple | list) else ()
+            for place, x in enumerate(elements):
+                try:
+                    if self.of.fits(x):
+                        continue
+                except OverflowError:
+                    return f": Overflow when unpacking long long at pos {place}"
+                return (
+                    f" must be {self.word}, but found element of type {type(x).__name__} at pos "
+                    f"{place}"
+                )
+        return ""
+
+
+def _is_int(x: Any) -> bool:
+    try:
+        n = index(x)
+    except TypeError:
+        return False
+    if not -(2**63) <= n < 2**63:
+        raise OverflowError
+    return True
+
+
+def _is_number(x: Any) -> bool:
+    if isinstance(x, Tensor):
+        return x._array.size == 1
+    if not isinstance(x, int | float | np.number | np.bool):
+        return False
+    float(x)  # OverflowError for an integer that no float is
+    return not isinstance(x, np.complexfloating)
+
+
+def _is_dtype(x: Any) -> bool:
+    return isinstance(x, Dtype) or x is bool or x is int or x is float
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind in "biuf"
+
+
+def _is_iterable(x: Any) -> bool:
+    return hasattr(x, "__iter__") and not isinstance(x, str | bytes | np.ndarray | Tensor | Expr)
+
+
+def _of_class(*classes: type) -> Callable[[object], bool]:
+    return lambda x: isinstance(x, classes)
+
+
+_INT = Kind("int", _is_int)
+_NUMBER = Kind("Number", _is_number)
+_TENSOR = Kind("Tensor", _of_class(Tensor))
+_OPTIONAL = Kind("Tensor", _of_class(Tensor, type(None)))
+_END = Kind("Tensor", lambda x: hasattr(x, "output_nr"))  # a tensor, or an edge in its place
+_SEQUENCE = _of_class(tuple, list)
+_DIMS = Kind("int", lambda x: all(map(_is_int, x)) if _SEQUENCE(x) else _is_int(x))
+_INTS = Kind("tuple of ints", _SEQUENCE, _INT)
+_TENSORS = Kind("tuple of Tensors", _SEQUENCE, _TENSOR)
+_ARRAY = Kind("np.ndarray", _is_array)
+_DTYPE = Kind("torch.dtype", _of_class(Dtype))
+
+# By the text of annotations; each stands for one or several that an argument may be.
+_KINDS: dict[str, tuple[Kind, ...]] = {
+    "Tensor": (_TENSOR,),
+    "Operand": (_TENSOR, _NUMBER, _ARRAY),
+    "int": (_INT,),
+    "SupportsIndex": (_INT,),
+    "float": (_NUMBER,),
+    "bool": (Kind("bool", _of_class(bool, np.bool)),),
+    "str": (Kind("str", _of_class(str)),),
+    "Dims": (_INT, _INTS),
+    "SizeLike": (_INT, _INTS),
+    "Sequence[int]": (_INTS,),
+    "Sequence[Tensor]": (_TENSORS,),
+    "Iterable[Tensor]": (Kind("tuple of Tensors", _is_iterable, _TENSOR),),
+    "Iterable[object]": (Kind("tuple of Tensors", _is_iterable),),
+    "End": (_END,),
+    "Iterable[End]": (Kind("tuple of Tensors", _is_iterable, _END),),
+    "Weights": (_OPTIONAL, Kind("tuple of Tensors", _is_iterable, _OPTIONAL)),
+    "Sequence[Dims]": (Kind("tuple of ints", _SEQUENCE, _DIMS),),
+    "SupportsInt": (Kind("int", is_index),),
+    "tuple[Tensor, ...]": (_TENSORS,),
+    "tuple[int, ...]": (_INTS,),
+    "dtype": (_DTYPE,),
+    "dtypes.dtype": (_DTYPE,),
+    "DtypeLike": (Kind("torch.dtype", _is_dtype),),
+    "np.ndarray": (_ARRAY,),
+    "None": (Kind("None", lambda x: x is None),),
+}
+_CALLABLE = (Kind("callable", callable),)
+
+
+def _kinds(annotation: object) -> tuple[Kind, ...]:
+    """What a parameter may be; () where nothing is known of it."""
+    found: list[Kind] = []
+    for text in str(annotation).split(" | "):
+        kinds = _CALLABLE if text.startswith("Callable[") else _KINDS.get(text)
+        if kinds is None:
+            return ()
+        found += kinds
+    return tuple(dict.fromkeys(found))
+
+
+def _misfit(annotation: object, value: object) -> str:
+    kinds = _kinds(annotation)
+    texts = [kind.misfit(value) for kind in kinds]
+    if not all(texts) or not kinds:
+        return ""
+    # The text of a kind of which the value nearly is one, if there is such: a sequence, an integer.
+    start = " must be "
+    nearly = [t for t in texts if not t.startswith(start) or "but found" in t]
+    if nearly:
+        return nearly[0]
+    words = dict.fromkeys(kind.word for kind in kinds if kind.word not in ("None", "np.ndarray"))
+    if "tuple of ints" in words:  # PyTorch does not say that one alone is allowed
+        words.pop("int", None)
+    return f"{start}{' or '.join(words)}, not {type(value).__name__}"
+
+
+# The refusal ------------------------------------------------------------------------------------
+
+# Names that some functions have for an argument besides PyTorch's.
+_OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def _refusal(
+    error: Exception,
+    function: Callable[..., Any],
+    name: str,
+    values: dict[str, Any],
+    method: bool,
+) -> str:
+    """What is to be said of the first argument that is not what it should be; "" if all are."""
+    origin = _origin(error)
+    if origin is None:
+        return ""
+    for parameter, argument, place, value in _arguments(function, values):
+        text = _misfit(parameter.annotation, value)
+        if text:
+            if _is_said(error, origin, (name, argument), value):
+                return ""
+            at = f" (position {place - method})" if place else ""
+            remedy = ""
+            if isinstance(value, Expr) and hasattr(functions, name):
+                remedy = f"; of expressions it is sd.{name}"
+            return f"{name}(): argument '{argument}'{at}{text}{remedy}"
+    return ""
+
+
+def _arguments(
+    function: Callable[..., Any], values: dict[str, Any]
+) -> Iterator[tuple[inspect.Parameter, str, int, Any]]:
+    """Parameters, names, positions (0 for keywords) and values of what was not left out."""
+    parameters = dict(inspect.signature(function).parameters)
+    frame = inspect.signature(function, follow_wrapped=False).parameters
+    positional = [p for p in parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    rest = next((p for p in parameters.values() if p.kind is p.VAR_POSITIONAL), None)
+    many = "" if rest is None else rest.name
+    for p in parameters.values():  # ``f(*sizes, size=None)``: PyTorch's name is the keyword
+        if rest is not None and p.annotation == f"{rest.annotation} | None":
+            many = p.name
+    given: list[Any] = []
+    for p in frame.values():
+        value = values[p.name]
+        if p.kind is p.VAR_POSITIONAL:
+            given += value
+        elif p.kind <= p.POSITIONAL_OR_KEYWORD:
+            given.append(value)
+    for k, value in enumerate(given):
+        if k < len(positional):
+            if value is not positional[k].default:
+                yield positional[k], positional[k].name, k + 1, value
+        elif rest is not None:
+            yield rest, many, k + 1, value
+    for p in frame.values():
+        pairs = values[p.name] if p.kind is p.VAR_KEYWORD else {p.name: values[p.name]}
+        for key, value in pairs.items() if p.kind >= p.KEYWORD_ONLY else ():
+            known = parameters.get(key) or parameters.get(_OTHER_NAMES.get(key, key))
+            if known is not None and value is not known.default:
+                yield known, key, 0, value
