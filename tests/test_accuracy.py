@@ -11,7 +11,7 @@ import pytest
 import symdiff as sd
 from tests import accuracy
 from tests.accuracy import ROWS, Exact, error, judge, sample
-from tests.support.accuracy_misses import MISSES
+from tests.support.accuracy_misses import MISSES, STRICT
 from tests.support.budget import FUZZ
 
 COUNTS = {"elementary": 24, "composite": 24, "stepwise": 8, "special": 4}
@@ -36,6 +36,16 @@ def test_derivatives_are_accurate(name):
         else:
             listed = MISSES[name, order].at
             assert listed in {point for point, _, _ in missed}, f"{order} misses no more: unlist it"
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if accuracy.strict_orders(name)])
+def test_slopes_keep_their_digits_without_conditioning(name):
+    """Orders 1 and 2 at exact operands, near ends of domains too, but for rows that are listed."""
+    kind = ROWS[name].kind
+    chosen = sample(name, 10**6 if FUZZ else 1 if name in SLOW_ORACLE else COUNTS[kind])
+    for order in accuracy.strict_orders(name):
+        if (name, order) not in STRICT:
+            assert not judge(name, order, chosen, strict=True), order
 
 
 def test_the_table_has_what_it_promises():
@@ -96,6 +106,14 @@ def test_the_table_notices_a_fault(fault, monkeypatch):
     monkeypatch.setattr(accuracy, "lowered", lambda name, order: accuracy.nm.lower(formula, [X]))
     order = (int(order[1]),)
     assert {path for _, path, _ in judge(name, order, [point])} == {"float", "array"}
+
+
+def test_the_table_notices_lost_digits_next_to_the_end_of_a_domain(monkeypatch):
+    """1 - x**2 is granted all digits that a rounding of x takes, and fails without conditioning."""
+    formula, point = 1 / sd.sqrt(1 - X**2), (1 - 2.0**-40,)
+    monkeypatch.setattr(accuracy, "lowered", lambda name, order: accuracy.nm.lower(formula, [X]))
+    assert not judge("asin", (1,), [point])
+    assert {path for _, path, _ in judge("asin", (1,), [point], strict=True)} == {"float", "array"}
 
 
 @pytest.mark.parametrize(

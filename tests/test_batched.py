@@ -547,6 +547,8 @@ DOMAINS = {
     "asin": WITHIN,
     "acos": WITHIN,
     "atanh": WITHIN,
+    "asin_slope": WITHIN,
+    "atanh_slope": WITHIN,
     "acosh": (1.1, 3.0),
     "acosh_slope": (1.1, 3.0),
     "betaln": POSITIVE,

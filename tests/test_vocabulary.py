@@ -235,6 +235,7 @@ COUNTERPARTS = {
     **{"Not": "logical_not", "ITE": "where", "Max": "maximum", "Min": "minimum", "Abs": "abs"},
     **{"ceiling": "ceil", "Mod": "mod", "loggamma": "gammaln"},
     "LambertW": "lambertw",
+    **{"asin": "asin", "acos": "acos", "atanh": "atanh"},
     **{"Ei": "expi", "expint": "expn", "Si": "sine_integral", "Ci": "cosine_integral"},
     **{"fresnels": "fresnel_sine", "fresnelc": "fresnel_cosine"},
     **{"legendre": "eval_legendre", "chebyshevt": "eval_chebyt", "chebyshevu": "eval_chebyu"},
@@ -356,7 +357,7 @@ DRAWN = {
 # What is written out, since it is named for its use in derivatives.
 WRITTEN = {
     *("sech2", "log_ratio", "relative_difference", "exp_share", "difference", "hypot1"),
-    *("chirp_sine", "chirp_cosine", "acosh_slope"),
+    *("chirp_sine", "chirp_cosine", "acosh_slope", "asin_slope", "atanh_slope"),
 }
 COMMANDS = {"digamma": r"\psi", "tanh": r"\tanh", "log2": r"\log_{2}", "log10": r"\log_{10}"}
 

@@ -255,6 +255,8 @@ LENGTHS: dict[str, OnIntervals] = {
     "sech2": even(lambda t: t.sech() ** 2),
     "asinh": monotone(arb.asinh),
     "acosh": monotone(arb.acosh, above(1, closed=True)),
+    "asin_slope": even(lambda t: 1 / ((1 - t) * (1 + t)).sqrt(), between(-1, 1)),
+    "atanh_slope": even(lambda t: 1 / ((1 - t) * (1 + t)), between(-1, 1)),
     "acosh_slope": monotone(lambda t: 1 / ((t - 1) * (t + 1)).sqrt(), above(1)),
     "atan2": _atan2,
     "hypot_derivative": _hypot_derivative,

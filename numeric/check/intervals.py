@@ -254,9 +254,11 @@ def monotone(
     return value
 
 
-def even(function: Callable[[arb], arb]) -> Callable[[Interval], Interval | None]:
-    """An even function that is monotone for positive numbers."""
-    rising = monotone(function)
+def even(
+    function: Callable[[arb], arb], domain: Domain = everywhere
+) -> Callable[[Interval], Interval | None]:
+    """An even function that is monotone for positive numbers, over a domain of their sizes."""
+    rising = monotone(function, domain)
     return lambda x: rising(absolute(x))
 
 

@@ -602,6 +602,9 @@ _OF_ARRAYS: dict[str, Callable[..., Values]] = {
     "hypot1": _hypot1,
     "sech": _sech,
     "sech2": _sech2,
+    # With floats, so that no sum is one of narrow integers.
+    "asin_slope": lambda x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)),
+    "atanh_slope": lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),
     "acosh_slope": _acosh_slope,
     "beta_density": _in_double("beta_density", incomplete.beta_density),
     "erfcx_derivative": _of_order("erfcx_derivative", tails.erfcx_derivative),
@@ -827,6 +830,8 @@ _OF_FLOATS: dict[str, Callable[..., float]] = {
     "hypot1": lambda x: math.hypot(x, 1.0),
     "sech": _math_sech,
     "sech2": _math_sech2,
+    "asin_slope": lambda x: 1.0 / math.sqrt((1.0 - x) * (1.0 + x)),
+    "atanh_slope": lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),
     "acosh_slope": lambda x: 1.0 / (math.sqrt(x - 1.0) * math.sqrt(x + 1.0)),
     "gammaln": _math_gammaln,
     "ndtr": lambda x: math.erfc(x / -_ROOT_2) / 2 if x >= -1 else float(NUMPY["ndtr"](x)),

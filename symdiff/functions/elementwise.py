@@ -320,12 +320,12 @@ tan = unary("tan", "The tangent of x radians.", "sd.diff(sd.tan(x), x) is 1 + sd
 asin = unary(
     "asin",
     "The angle in [-π/2, π/2] whose sine is x.",
-    "sd.diff(sd.asin(x), x) is 1 / sd.sqrt(1 - x**2)",
+    'str(sd.diff(sd.asin(x), x)) == "1/sqrt(1 - x**2)"',
 )
 acos = unary(
     "acos",
     "The angle in [0, π] whose cosine is x.",
-    "sd.diff(sd.acos(x), x) is -1 / sd.sqrt(1 - x**2)",
+    "sd.diff(sd.acos(x), x) is -sd.diff(sd.asin(x), x)",
 )
 atan = unary(
     "atan",
@@ -349,7 +349,7 @@ tanh = unary(
 asinh = unary("asinh", "The inverse of sinh.", "sd.asinh(0) is sd.constant(0)")
 acosh = unary("acosh", "The inverse of cosh on [1, ∞).", "sd.acosh(1) is sd.constant(0)")
 atanh = unary(
-    "atanh", "The inverse of tanh on [-1, 1].", "sd.diff(sd.atanh(x), x) is 1 / (1 - x**2)"
+    "atanh", "The inverse of tanh on [-1, 1].", 'str(sd.diff(sd.atanh(x), x)) == "1/(1 - x**2)"'
 )
 sinc = unary(
     "sinc", "``sin(πx)/(πx)``, and 1 at 0, as NumPy has it.", "sd.sinc(0) is sd.constant(1)"

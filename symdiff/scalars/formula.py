@@ -199,9 +199,9 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.coth: lambda x: 1 / v.tanh(x),
     sp.csch: lambda x: 1 / sp.sinh(x),
     sp.acot: lambda x: sp.atan(1 / x),
-    sp.asec: lambda x: sp.acos(1 / x),
-    sp.acsc: lambda x: sp.asin(1 / x),
-    sp.acoth: lambda x: sp.atanh(1 / x),
+    sp.asec: lambda x: v.acos(1 / x),
+    sp.acsc: lambda x: v.asin(1 / x),
+    sp.acoth: lambda x: v.atanh(1 / x),
     sp.asech: lambda x: v.acosh(1 / x),
     sp.acsch: lambda x: v.asinh(1 / x),
 }

@@ -21,6 +21,8 @@ INTERNAL = {
     "windows": "sliding_window_view",
     "bose": "1/expm1(x)",
     "sech2": "sech(x)**2",
+    "asin_slope": "1/sqrt(1 - x**2)",
+    "atanh_slope": "1/(1 - x**2)",
     "atan2_derivative": "x/(x**2 + y**2)",
     "recurrence": "the sum over what comes later, with the product of what is between",
     "no_graph": "nothing",

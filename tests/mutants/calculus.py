@@ -53,6 +53,18 @@ _vocabulary(
     "test_derivatives_to_third_order[sigmoid]",
 )
 _vocabulary(
+    "slope-of-asin-from-a-rounded-square",
+    '"asin_slope": lambda x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)),',
+    '"asin_slope": lambda x: 1.0 / np.sqrt(1.0 - x * x),',
+    "test_slopes_keep_their_digits_without_conditioning[asin]",
+)
+_vocabulary(
+    "slope-of-atanh-of-floats-from-a-rounded-square",
+    '"atanh_slope": lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),\n    "acosh_slope": lambda x: 1.0 /',
+    '"atanh_slope": lambda x: 1.0 / (1.0 - x * x),\n    "acosh_slope": lambda x: 1.0 /',
+    "test_slopes_keep_their_digits_without_conditioning[atanh]",
+)
+_vocabulary(
     "log10-slope-of-the-natural-logarithm",
     "partials = _(lambda x: (log10(sp.E) / x,))",
     "partials = _(lambda x: (1 / x,))",

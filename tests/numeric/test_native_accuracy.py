@@ -86,6 +86,12 @@ OF_ONE = {
     "sech": sech,
     "log1mexp": inside(log1mexp, POSITIVE),
     "entr": inside(lambda x: -x * mp.log(x), POSITIVE),
+    "asin_slope": inside(
+        lambda x: 1 / mp.sqrt((1 - x) * (1 + x)), math.nextafter(-1, 0), math.nextafter(1, 0)
+    ),
+    "atanh_slope": inside(
+        lambda x: 1 / ((1 - x) * (1 + x)), math.nextafter(-1, 0), math.nextafter(1, 0)
+    ),
     "acosh_slope": inside(
         lambda x: 1 / mp.sqrt((x - 1) * (x + 1)), math.nextafter(1, 2)
     ),

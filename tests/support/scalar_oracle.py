@@ -437,6 +437,8 @@ MEANING = {
         digits=110,
     ),
     "hypot1": Meaning(lambda x: mp.sqrt(1 + x * x)),
+    "asin_slope": Meaning(lambda x: 1 / mp.sqrt(1 - x * x), lambda x: -1 < x < 1),
+    "atanh_slope": Meaning(lambda x: (1 / (1 + x) + 1 / (1 - x)) / 2, lambda x: -1 < x < 1),
     "acosh_slope": Meaning(lambda x: 1 / mp.sqrt(x * x - 1), lambda x: x > 1),
     "sin": Meaning(lambda x: (mp.expj(x)).imag),
     "cos": Meaning(lambda x: (mp.expj(x)).real),

@@ -75,6 +75,8 @@ _BODIES = {
     ),
     "relative_difference": "(x - y)/y",
     "entr": "x < 0 ? -inf : (x <= 0 ? -1 : -x)*m_log(x <= 0 ? 1 : x)",
+    "asin_slope": "1/m_sqrt((1 - x)*(1 + x))",
+    "atanh_slope": "1/((1 - x)*(1 + x))",
     "acosh_slope": "1/(m_sqrt(x - 1)*m_sqrt(x + 1))",
     # Of lengths of few digits, or beyond the largest: scaled by powers of 2.
     "cosine": "f_quotient(x*f_scale(m_hypot(x, y)), y*f_scale(m_hypot(x, y)))",

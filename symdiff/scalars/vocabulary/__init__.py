@@ -78,10 +78,6 @@ def _taken(value: Callable[..., mpf], **facts: object) -> type[Facts]:
     return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
 
 
-def _inside_unit(x: sp.Expr) -> sp.Expr:
-    return less(_abs(x), ONE)
-
-
 # SymPy's own classes, whose derivatives hold wherever the function does.
 _SYMPY: dict[type[sp.Function], type[Facts]] = {
     sp.exp: _taken(mp.exp),
@@ -89,16 +85,9 @@ _SYMPY: dict[type[sp.Function], type[Facts]] = {
     sp.sin: _taken(mp.sin, finite_partials=True),
     sp.cos: _taken(mp.cos, finite_partials=True),
     sp.tan: _taken(mp.tan, finite_partials=True),
-    sp.asin: _taken(real(mp.asin), aliases="arcsin", domain=_inside_unit),
-    sp.acos: _taken(real(mp.acos), aliases="arccos", domain=_inside_unit),
     sp.atan: _taken(mp.atan, large=True, finite_partials=True, aliases="arctan"),
     sp.sinh: _taken(mp.sinh),
     sp.cosh: _taken(mp.cosh),
-    sp.atanh: _taken(
-        real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)),
-        aliases="arctanh",
-        domain=_inside_unit,
-    ),
     sp.erf: _taken(mp.erf, large=True, finite_partials=True),
     sp.erfc: _taken(mp.erfc, finite_partials=True),
 }

@@ -20,6 +20,7 @@ from symdiff.scalars.vocabulary.choices import (
     less_equal,
     logical_and,
     logical_or,
+    not_equal,
     where,
 )
 from symdiff.scalars.vocabulary.facts import (
@@ -35,7 +36,7 @@ from symdiff.scalars.vocabulary.facts import (
     rational_or_none,
     real,
 )
-from symdiff.scalars.vocabulary.regions import nonzero, positive, smooth_power
+from symdiff.scalars.vocabulary.regions import inside_unit, nonzero, positive, smooth_power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,6 +210,62 @@ class asinh(ScalarFunction):
     finite_partials = True
     partials = _(lambda x: (1 / hypot1(x),))
     value = _(mp.asinh)
+
+
+class asin(ScalarFunction):
+    """The inverse of sin, in [-π/2, π/2]."""
+
+    nargs = 1
+    domain = _(inside_unit)
+    aliases = "arcsin"
+    sympy = sp.asin
+    partials = _(lambda x: (asin_slope(x),))
+    value = _(real(mp.asin))
+
+
+class acos(ScalarFunction):
+    """The inverse of cos, in [0, π]."""
+
+    nargs = 1
+    domain = _(inside_unit)
+    aliases = "arccos"
+    sympy = sp.acos
+    partials = _(lambda x: (-asin_slope(x),))
+    value = _(real(mp.acos))
+
+
+class atanh(ScalarFunction):
+    """The inverse of tanh, infinite at -1 and 1."""
+
+    nargs = 1
+    domain = _(inside_unit)
+    aliases = "arctanh"
+    sympy = sp.atanh
+    partials = _(lambda x: (atanh_slope(x),))
+    value = _(real(lambda x: x * mp.inf if mp.fabs(x) == 1 else mp.atanh(x)))
+
+
+class asin_slope(ScalarFunction):
+    """1/√(1 - x²), the derivative of asin; as 1/√((1 - x)(1 + x)) it keeps its digits near ±1.
+
+    There the rounding error of x² is a large part of 1 - x², and 1 - x is exact.
+    """
+
+    nargs = 1
+    domain = _(inside_unit)
+    definition = _(lambda x: 1 / sp.sqrt(1 - x**2))
+    partials = _(lambda x: (x * asin_slope(x) ** 3,))
+    value = _(real(lambda x: 1 / mp.sqrt((1 - x) * (1 + x)) if mp.fabs(x) != 1 else mp.inf))
+
+
+class atanh_slope(ScalarFunction):
+    """1/(1 - x²), the derivative of atanh; as 1/((1 - x)(1 + x)) it keeps its digits near ±1."""
+
+    nargs = 1
+    domain = _(lambda x: logical_and(not_equal(x, ONE), not_equal(x, -ONE)))
+    definition = _(lambda x: 1 / (1 - x**2))
+    partials = _(lambda x: (2 * x * atanh_slope(x) ** 2,))
+    value = _(real(lambda x: 1 / ((1 - x) * (1 + x)) if mp.fabs(x) != 1 else mp.inf))
 
 
 class acosh(ScalarFunction):

@@ -32,6 +32,11 @@ def between(low: sp.Expr, x: sp.Expr, high: sp.Expr) -> sp.Expr:
     return logical_and(less(low, x), less(x, high))
 
 
+def inside_unit(x: sp.Expr) -> sp.Expr:
+    """Whether |x| < 1."""
+    return between(-ONE, x, ONE)
+
+
 def whole(x: sp.Expr) -> sp.Expr:
     """Whether x is an integer."""
     return equal(x, floor(x))
