@@ -13,7 +13,7 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import numeric as nm
@@ -23,39 +23,9 @@ from symdiff.graph import ops
 from symdiff.graph.node import topological
 from symdiff.transforms.row_sums import row_sums
 from tests.support.budget import sample
+from tests.support.extremes import EXTREMES, ROWS, X, clear_extreme, is_clear, tables, w
 
-X, w, lam = sd.symbol("X", ("n", "d")), sd.symbol("w", "d"), sd.symbol("lam")
-y, b = sd.symbol("y", "n"), sd.symbol("b")
-centred = X - sd.mean(X, axis=0)
-# What the rows become, with symdiff and with NumPy; none of it depends on w.
-ROWS = {
-    "plain": (X, lambda X: X),
-    "standardised": (centred / sd.std(X, axis=0), lambda X: (X - X.mean(0)) / X.std(0)),
-    "whitened": (centred @ sd.inv(X.T @ X), lambda X: (X - X.mean(0)) @ np.linalg.inv(X.T @ X)),
-}
-EXTREMES = {
-    "max": sd.max,
-    "min": sd.min,
-    "ptp": sd.ptp,
-    "norm": lambda z: sd.norm(z, float("inf")),
-}
-
-
-def extreme_row(name, z, rows):
-    """The extreme of z = rows @ w, and its gradient by w: rows that tie share it."""
-    if name == "ptp":
-        (top, up), (bottom, down) = extreme_row("max", z, rows), extreme_row("min", z, rows)
-        return top - bottom, up - down
-    if name == "norm":
-        return extreme_row("max", np.abs(z), rows * np.sign(z)[:, None])
-    value = z.max() if name == "max" else z.min()
-    return value, rows[z == value].mean(axis=0)
-
-
-def is_clear(name, z, data, margin):
-    """Whether rows that are nearly extreme are copies of one: rounding decides nothing."""
-    sides = {"max": [z], "min": [-z], "ptp": [z, -z], "norm": [np.abs(z)]}[name]
-    return all(len(np.unique(data[side >= side.max() - margin], axis=0)) == 1 for side in sides)
+lam, b, y = sd.symbol("lam"), sd.symbol("b"), sd.symbol("y", "n")
 
 
 @cache
@@ -66,30 +36,10 @@ def squared_extreme(rows, name, backend):
     return nm.sharded(f, [X, w], over="n", backend=backend), z
 
 
-@st.composite
-def tables(draw):
-    """Numbers with one digit, w, and cuts; some rows are copies of others."""
-    tenths = st.integers(-20, 20).map(lambda k: k / 10)
-    d = draw(st.integers(1, 3))
-    row = st.lists(tenths, min_size=d, max_size=d)
-    data = draw(st.lists(row, min_size=max(d, 2), max_size=7))
-    copies = draw(st.lists(st.sampled_from(data), max_size=2))
-    at = draw(row)
-    cuts = draw(st.lists(st.integers(0, len(data)), max_size=3))
-    return np.array(data + copies), np.array(at), [0, *sorted(cuts), len(data + copies)]
-
-
 def check_extreme(rows, name, backend, dtype, table):
     data, at, cuts = table
     data, at = data.astype(dtype), at.astype(dtype)
-    exact = data.astype(float)
-    assume(np.linalg.svd(exact - exact.mean(0))[1][-1] > 0.1 and np.linalg.cond(exact) < 30)
-    margin = 64 * np.finfo(dtype).eps * np.linalg.cond(exact) ** 2
-    R = ROWS[rows][1](exact)
-    z = R @ at.astype(float)
-    scale = 1 + np.abs(R).max() * np.abs(at).sum()
-    assume(is_clear(name, z, exact, margin * scale))
-    value, slope = extreme_row(name, z, R)
+    value, slope, tolerance = clear_extreme(rows, name, data, at)
     S, predictions = squared_extreme(rows, name, backend)
     shards = [data[i:j] for i, j in pairwise(cuts)]
     tangent = np.ones(len(at), dtype)
@@ -106,7 +56,6 @@ def check_extreme(rows, name, backend, dtype, table):
         ),
     ]:
         assert one.dtype == dtype
-        tolerance = margin * scale**2 * len(at)
         np.testing.assert_allclose(np.asarray(one, float), other, rtol=0, atol=tolerance)
 
 
