@@ -7,12 +7,15 @@ left run over the axes of the result, others over the length of an axis that the
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import linalg, special
+from scipy import linalg, optimize, special
+
+from tests.display import by_digits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,13 +24,54 @@ _LEFT = re.compile(r"\[([a-z](?:,[a-z])*)\] = ")
 _RUN = r"(?:[^\[\],]+ <= )?[a-z](?: < [^\[\],]+)?"
 _LOOP = re.compile(rf"(sum|prod)\[({_RUN}(?:, ?{_RUN})*)\]\(")
 _ELEMENT = re.compile(r"(\w+)\[([^\[\]<=:]*)\]")
+_DEFINED = re.compile(r"\w+(\[[^\[\]]*\])? = ")
 _LETTER = re.compile("[a-z]")
 _LISTED = re.compile(r"(\[[^\[\]]*\])\[([a-z])\]")
 
 SOLVE = np.linalg.solve
 
+
 # SciPy's and NumPy's own, and what these have under no or another name.
+class Unknown(Exception):  # a reason to draw another example
+    """What a text does not say, as how far a letter runs, or what is not read here."""
+
+
+def _scan(start: Any, *given: Any, length: int = 0, reverse: bool = False) -> Any:
+    """All carries; operands of letters x are taken by their elements."""
+    *operands, body = given
+    _, *letters = inspect.signature(body).parameters
+    pairs = list(zip(letters, operands, strict=True))
+    along = [x for name, x in pairs if name[0] == "x"]
+    others = [x for name, x in pairs if name[0] != "x"]
+    carries = [np.asarray(start, float)]
+    steps = range(len(along[0]) if along else int(length))
+    for k in reversed(steps) if reverse else steps:
+        carries.append(np.asarray(body(carries[-1], *(x[k] for x in along), *others), float))
+    return np.stack(carries[::-1] if reverse else carries)
+
+
+def _root(start: Any, *given: Any) -> Any:
+    """Where the equations are 0."""
+    *params, body = given
+    shape = np.shape(start)
+    equations = lambda x: np.ravel(body(x.reshape(shape), *params))  # noqa: E731
+    found = optimize.root(equations, np.ravel(start), tol=1e-14)
+    return found.x.reshape(shape)
+
+
+def _unread(name: str) -> Any:
+    def refused(*given: Any, **words: Any) -> Any:
+        raise Unknown(name)
+
+    return refused
+
+
+# Solutions whose text has not all that their value needs, or is in more lines than Python reads.
+UNREAD = "sized", "mesh", "steps", "fold", "minimize", "linear_solve"
+
 FUNCTIONS: dict[str, Any] = {
+    **{name: _unread(name) for name in UNREAD},
+    **by_digits.FUNCTIONS,
     **vars(special),
     **vars(np.linalg),
     **vars(np),
@@ -47,6 +91,10 @@ FUNCTIONS: dict[str, Any] = {
     "sum_of": lambda terms: sum(terms, 0.0),
     "prod_of": lambda terms: math.prod(terms, start=1.0),
     "take_along_axis": lambda a, k, axis: np.take_along_axis(a, np.asarray(k), axis),
+    "lambertw": lambda x: special.lambertw(x).real,
+    "scan": _scan,
+    "root": _root,
+    "fixed_point": _root,
     "sliding_window_view": np.lib.stride_tricks.sliding_window_view,
 }
 
@@ -63,16 +111,14 @@ class Periodic(np.ndarray):
         return plain[tuple(k % max(n, 1) for k, n in zip(places, self.shape, strict=True))]
 
 
-class Unknown(Exception):  # a reason to draw another example
-    """A letter of which a text does not say how far it runs."""
-
-
 def value(text: str, names: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
     """The value of ``shape`` of a text, whose definitions are on lines before the last."""
     expected = shape
     known = dict(names)
     *definitions, result = text.split("\n")
     for line in definitions:
+        if not _DEFINED.match(line):  # of a loop whose body has several lines
+            raise Unknown(line)
         left, body = line.split(" = ", maxsplit=1)
         name, _, word = left.removesuffix("]").partition("[")
         runs = _runs(word) if word else []
@@ -103,10 +149,12 @@ def _elements(
     body: str, names: Mapping[str, Any], letters: list[str], shape: tuple[int, ...]
 ) -> Any:
     """The value of a line; where it has letters, each element by itself."""
-    looped = _looped(body, names) if letters or _LOOP.search(body) else body
-    if not letters:
+    looped = _looped(body, names)
+    if looped == body and not letters and "where(" not in body:
         return _python(looped, names)
     periodic = {k: x.view(Periodic) if np.ndim(x) else x for k, x in names.items()}
+    if not letters:
+        return _python(looped, periodic)
     out = np.zeros(shape)
     for place in np.ndindex(shape):
         out[place] = _python(looped, periodic | dict(zip(letters, place, strict=True)))
@@ -149,17 +197,22 @@ def _without_brackets(body: str) -> str:
     """Conditions in parentheses: a bracket behind nothing, in which something is compared."""
     opened: list[int] = []
     compared: list[bool] = []
+    listed: list[bool] = []
     text = list(body)
     for k, sign in enumerate(body):
         if sign in "[(":
             opened.append(k)
             compared.append(False)
+            listed.append(False)
+        elif sign == "," and listed:
+            listed[-1] = True
         elif sign in "<=>!" and compared:
             compared[-1] = True
         elif sign in "])":
             start, condition = opened.pop(), compared.pop()
             behind = start and (body[start - 1].isalnum() or body[start - 1] in "_])")
-            if sign == "]" and condition and not behind:
+            several = listed.pop() or body[max(0, start - 6) : start] == "stack("
+            if sign == "]" and condition and not behind and not several:
                 text[start], text[k] = "(", ")"
     return "".join(text)
 
@@ -198,4 +251,6 @@ class _Elementwise(ast.NodeTransformer):
 def _python(text: str, names: Mapping[str, Any]) -> Any:
     tree = ast.fix_missing_locations(_Elementwise().visit(ast.parse(text, mode="eval")))
     scope = {"__builtins__": {"range": range}}
+    if text.count("lambda") and "\n" in text:
+        raise Unknown(text)
     return eval(compile(tree, text, "eval"), scope | FUNCTIONS | dict(names))
