@@ -13,10 +13,13 @@ from symdiff.display.forms import (
     Form,
     Index,
     Need,
+    as_typed,
+    from_front,
     length_of,
     needed,
     over,
     simplified,
+    zero,
 )
 from symdiff.display.notation import Piece
 from symdiff.graph import ops
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
     from symdiff.display.notation import Notation
     from symdiff.graph.expr import Expr
-    from symdiff.graph.node import Op
+    from symdiff.graph.node import Op, Shape
 
     Indices = tuple[Index, ...]
     Letter = Callable[[int], Index]  # the index that a letter which is free here is
@@ -42,14 +45,14 @@ def element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
     return None
 
 
+def indices(index: Sequence[Index], shape: Shape, notation: Notation) -> list[Piece]:
+    """The texts of indices of an array's axes."""
+    return [notation.index(as_typed(i, dim)) for i, dim in zip(index, shape, strict=False)]
+
+
 def _moved(node: Expr, index: Sequence[Index]) -> Form:
     """An element of the operand."""
     return Form((Need(node.args[0], tuple(index)),), lambda pieces: pieces[0])
-
-
-def _where(node: Expr, index: Sequence[Index], notation: Notation, *given: Condition) -> Form:
-    """An element of the operand where conditions hold, else 0."""
-    return _summed(node, [], index, notation, *given)
 
 
 def _summed(
@@ -59,11 +62,16 @@ def _summed(
     notation: Notation,
     *given: Condition,
 ) -> Form:
-    """The sum of elements of the operand where conditions hold."""
+    """The sum over letters of elements of the operand where conditions hold, else 0."""
     need = Need(node.args[0], tuple(index))
+    written = needed(given)
+    if written is None:
+        return zero(notation)
 
     def build(pieces: list[Piece]) -> Piece:
-        conditions = [notation.condition(c) for c in needed(given)]
+        if pieces[0].is_zero:
+            return pieces[0]
+        conditions = [notation.condition(c) for c in written]
         factors = [piece for piece in pieces if piece.text != "1"] + conditions
         body = notation.quotient(1, factors, ()) if conditions else pieces[0]
         below = [over(k, dim, [need], notation) for k, dim in letters]
@@ -80,7 +88,7 @@ def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
     op = op_as(node, ops.Slice)
     batch, own = _split(node, index, len(op.steps))
     places = [
-        i * step + _first(start, dim)
+        i * step + from_front(start, dim)
         for i, (start, _, step), dim in zip(own, op.steps, op.before, strict=True)
     ]
     return _moved(node, [*batch, *places])
@@ -93,7 +101,7 @@ def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
     letters: list[tuple[Index, Dim]] = []
     given: list[Condition] = []
     for i, (start, _, step), dim, count in zip(own, op.steps, op.before, op.after, strict=True):
-        first, length = _first(start, dim), length_of(count)
+        first, length = from_front(start, dim), length_of(count)
         if step == 1:
             places.append(i - first)
             given += _between(i, first, first + length, dim)
@@ -106,12 +114,6 @@ def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
             places.append(k)
             given.append(Condition(i, "==", k * step + first))
     return _summed(node, letters, places, notation, *given)
-
-
-def _first(start: Dim, dim: Dim) -> Index:
-    """Where a slice begins, from the front."""
-    behind = isinstance(start, int) and start < 0
-    return length_of(dim) + length_of(start) if behind else length_of(start)
 
 
 def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
@@ -188,7 +190,8 @@ def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
 def _triangle(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Triangle)
     sign = "<=" if op.lower else ">="
-    return _where(node, index, notation, Condition(index[-1], sign, index[-2] + op.diagonal))
+    given = Condition(index[-1], sign, index[-2] + op.diagonal)
+    return _summed(node, [], index, notation, given)
 
 
 def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -200,7 +203,7 @@ def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
         if op.offset > 0
         else Condition(i, "<", n + op.offset)
     )
-    return _where(node, places, notation, condition)
+    return _summed(node, [], places, notation, condition)
 
 
 def _windows(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -269,7 +272,7 @@ def _taken(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Fo
         return _moved(node, [*index[:-1], _entry(places.op.value, at, notation, x.shape[-1])])
     return Form(
         (Need(x), Need(places, at, elementwise=True)),
-        lambda p: notation.element(p[0], [*map(notation.index, index[:-1]), p[1]]),
+        lambda p: notation.element(p[0], [*indices(index[:-1], x.shape, notation), p[1]]),
         call=True,
     )
 
@@ -306,11 +309,13 @@ def _gaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> For
     (x,) = node.args
     i, j = index[-2], index[-1]
     needs = (Need(x, (*index[:-2], i)), Need(x, (*index[:-2], j)))
-    apart = [] if op.diagonal else [notation.condition(Condition(i, "!=", j))]
+    apart = needed([] if op.diagonal else [Condition(i, "!=", j)])
+    if apart is None:
+        return zero(notation)
 
     def build(pieces: list[Piece]) -> Piece:
         gap = notation.sum([(1, pieces[1]), (op.sign, pieces[0])])
-        return notation.quotient(1, apart, [gap])
+        return notation.quotient(1, [notation.condition(c) for c in apart], [gap])
 
     return Form(needs, build)
 

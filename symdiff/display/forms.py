@@ -52,6 +52,23 @@ def length_of(dim: Dim) -> Index:
     return Index(tuple([term for term in terms if term[0]]), dict(terms).get("", 0))
 
 
+def from_front(place: Dim, dim: Dim) -> Index:
+    """The index of a place; a negative one counts from the end of an axis of length ``dim``."""
+    behind = isinstance(place, int) and place < 0
+    return length_of(dim) + length_of(place) if behind else length_of(place)
+
+
+def as_typed(index: Index, dim: Dim) -> Index:
+    """The index as users type it: counted from the end where only that is a number.
+
+    >>> as_typed(from_front(-2, Length("n")), Length("n"))
+    Index(terms=(), const=-2)
+    """
+    behind = index - length_of(dim)
+    from_end = isinstance(dim, Length) and not behind.terms and behind.const < 0
+    return behind if from_end else index
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """1 where indices are ordered as ``sign`` says, else 0; ``below <= `` stands before it."""
@@ -65,31 +82,52 @@ class Condition:
 def simplified(c: Condition) -> Condition | bool:
     """The condition without what both sides have; whether it holds, where that is always so.
 
+    Indices and lengths are no less than 0.
+
     >>> i, n = Index((("i", 1),)), length_of(Length("n"))
     >>> simplified(Condition(i + 2, "<", n + 2, Index((), 2))) == Condition(i, "<", n)
     True
     >>> simplified(Condition(i + n, "<", n)), simplified(Condition(i, "==", i))
     (False, True)
+    >>> simplified(Condition(Index((), 0), "<", n + -1)) == Condition(n, ">=", Index((), 2))
+    True
     """
-    if c.sign == "==" and not c.left.terms:
-        c = Condition(c.right, c.sign, c.left)
+    if c.below is not None:
+        low = simplified(Condition(c.left, ">=", c.below))
+        high = simplified(Condition(c.left, c.sign, c.right))
+        if low is False or high is False:
+            return False
+        if low is True or high is True:
+            return high if low is True else low
     shared = {*dict(c.left.terms)} & {*dict(c.right.terms)} if c.below is None else set()
     away = Index(tuple([term for term in c.left.terms if term[0] in shared]), c.left.const)
     left, right = c.left - away, c.right - away
     below = None if c.below is None else c.below - away
-    if not left.terms and not right.terms and below is None:
-        return _HOLDS[c.sign](left.const, right.const)
-    if len(left.terms) == 1 and left.terms[0][1] == 1:  # a letter, which is no less than 0
-        below = None if below == Index(()) else below
-        if not right.terms and right.const <= 0 and c.sign in ("<", ">=") and below is None:
-            return c.sign == ">="
-    return Condition(left, c.sign, right, below)
+    if below is not None:
+        return Condition(left, c.sign, right, below)
+    sign = c.sign
+    if left.terms and all(coef < 0 for _, coef in left.terms) and not right.terms:
+        left, right = Index(()), right - left  # -n >= -1 is n <= 1
+    if not left.terms:
+        if not right.terms:
+            return _HOLDS[sign](left.const, right.const)
+        sign, more = _MIRRORED[sign]
+        left, right = right + -right.const, left + (more - right.const)
+    single = len(left.terms) == 1 and left.terms[0][1] == 1 and not right.terms
+    if single and (right.const < 0 or (right.const == 0 and sign in ("<", ">="))):
+        return sign in (">=", "!=")
+    return Condition(left, sign, right)
 
 
-def needed(conditions: Iterable[Condition]) -> list[Condition]:
-    """The conditions that are to be written."""
-    made = [(c, simplified(c)) for c in conditions]
-    return [c if found is False else found for c, found in made if found is not True]
+def needed(conditions: Iterable[Condition]) -> list[Condition] | None:
+    """The conditions that are to be written; None where one of them never holds."""
+    undecided: list[Condition] = []
+    for c in map(simplified, conditions):
+        if c is False:
+            return None
+        if c is not True:
+            undecided.append(c)
+    return undecided
 
 
 _HOLDS: dict[str, Callable[[int, int], bool]] = {
@@ -99,6 +137,8 @@ _HOLDS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+# The sign with the sides exchanged, and what is added to the new right side, of integers.
+_MIRRORED = {"<": (">=", 1), "<=": (">=", 0), ">=": ("<=", 0), "==": ("==", 0), "!=": ("!=", 0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +165,11 @@ class Form:
     build: Callable[[list[Piece]], Piece]
     letters: int = 0
     call: bool = False
+
+
+def zero(notation: Notation) -> Form:
+    """The form of what is 0 at an index."""
+    return Form((), lambda _: notation.number(0))
 
 
 _LOOKED_AT = 100

@@ -180,7 +180,7 @@ class Latex(Notation):
         if len(text) > _FORMULA and not self.full:
             return verbatim(text[:_FORMULA]) + r"\ldots"
         if text.startswith("(") and text.endswith(")"):  # a shape
-            lengths = [self._length(part) for part in text[1:-1].split(",") if part]
+            lengths = [self._length(part.strip()) for part in text[1:-1].split(",") if part]
             comma = "," if len(lengths) == 1 else ""
             return rf"\left({', '.join(lengths)}{comma}\right)"
         return verbatim(text)
@@ -223,17 +223,21 @@ class Latex(Notation):
         return self._raised(base, self.number(decimal(exponent)).text)
 
     def powers(self, piece: Piece, p: int | Fraction) -> Piece:
-        return self._raised(piece, str(p)) if p < 0 and piece.ndim else super().powers(piece, p)
+        if p > 0 or not piece.ndim:
+            return super().powers(piece, p)
+        return self._raised(piece, self.number(decimal(p)).text)
 
     def general_power(self, base: Piece, exponent: Piece) -> Piece:
         return self._raised(base, exponent.text)
 
     def _raised(self, base: Piece, exponent: str) -> Piece:
         function = _POWERS.match(base.text) if base.level == ATOM else None
-        if function is not None:
+        if function is not None and exponent.startswith("-"):  # \sin^{-1} is the inverse function
+            base = Piece(rf"\left({base.text}\right)", ndim=base.ndim)
+        elif function is not None:
             name = function.group(1)
             text = rf"{name}^{{{exponent}}}{base.text[len(name) :]}"
-            return Piece(text, ndim=base.ndim)
+            return Piece(text, POWER, ndim=base.ndim)
         sign = r"\odot " if base.ndim else ""
         text = rf"{self.wrapped(base, ATOM)}^{{{sign}{exponent}}}"
         return Piece(text, POWER, ndim=base.ndim, leaf=base.leaf)

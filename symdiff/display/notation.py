@@ -59,6 +59,11 @@ class Piece:
         """The piece as that of an array of so many axes."""
         return replace(self, ndim=ndim)
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is the number 0."""
+        return self.text == "0"
+
 
 class Notation:
     """The notation of ``str``: Python's and NumPy's, as ``parse`` reads it; [i,j] by index.
@@ -477,7 +482,10 @@ class Notation:
     def stack(self, pieces: Sequence[Piece], ndim: int, cut: bool = False) -> Piece:
         """Arrays side by side along a new first axis."""
         texts = [piece.text for piece in pieces] + ["..."] * cut
-        return Piece(f"[{', '.join(texts)}]", ndim=ndim, cells=tuple(pieces))
+        listed = f"[{', '.join(texts)}]"
+        if len(texts) == 1 and pieces[0].level == COMPARE:  # else it is a condition, 1 or 0
+            listed = f"stack({listed})"
+        return Piece(listed, ndim=ndim, cells=tuple(pieces))
 
     def nested(self, pieces: Sequence[Piece], shape: tuple[int, ...]) -> Piece:
         """The array of elements in their order."""
@@ -522,6 +530,7 @@ _CALLS = {
     "logabsdet": "log(abs(det({})))",
     "detsign": "slogdet({})[0]",
     "eigvecs": "eigh({})[1]",
+    "nonzero": "nonzero({})[0]",
     "qr": "qr({})[0]",
     "qr_r": "qr({})[1]",
     "left_singular_vectors": "svd({})[0]",

@@ -98,7 +98,9 @@ def _leaf(node: Expr) -> Leaf | None:
     found = element_of(node)
     if found is None or node.shape or not isinstance(found[0].op, ops.Symbol):
         return None
-    return found[0].serial, tuple(found[1])
+    # Lengths stand behind numbers, by their texts: which is less is not known.
+    places = [(0, k) if isinstance(k, int) else (1, str(k)) for k in found[1]]
+    return found[0].serial, tuple(places)
 
 
 def _key(node: Expr, ranks: dict[Expr, int]) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symdiff.display.elements import indices
 from symdiff.display.forms import Need, element_of, is_stack, over
 from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.order import Order
@@ -433,7 +434,7 @@ def _line(graph: Graph, node: Expr, name: str) -> str:
         axes = zip(index or (), node.shape, strict=False)
         shown = [over(k, dim, [Need(node, index)], graph.notation) for k, dim in axes]
     else:  # the shape of the result is known
-        shown = graph.writer.indices(index or ())
+        shown = [graph.notation.index(k) for k in index or ()]
     return graph.notation.line(name, [k.text for k in shown], body)
 
 
@@ -468,6 +469,7 @@ def _called(graph: Graph, need: Need) -> Piece:
     if need.index is None:
         piece = Piece(notation.name(name), ndim=node.ndim, leaf=True)
     else:
-        piece = notation.element(Piece(notation.name(name)), graph.writer.indices(need.index))
+        places = indices(need.index, node.shape, notation)
+        piece = notation.element(Piece(notation.name(name)), places)
     # The name of a sum stands for a sum in brackets.
     return replace(piece, bracket_first=isinstance(node.op, ops.Sum))

@@ -147,15 +147,13 @@ def _product(op: ops.Product, args: Sequence[Expr]) -> Expr:
     """The product as it would be typed, equal factors as one power, also those of functions."""
     powers = [int_power(a, p, True) for a, p in zip(args, op.exponents, strict=True)]
     value = reduce(_times, powers)
-    found: dict[Expr, int] = {}
     places = factors(value)
-    for base, p in places:
-        if not isinstance(p, int) or base.dtype is not float:
-            return value
-        found[base] = found.get(base, 0) + p
-    if len(found) == len(places):
+    if any(not isinstance(p, int) or base.dtype is not float for base, p in places):
         return value
-    return reduce(_times, [int_power(base, p, True) for base, p in found.items()])
+    powers_of = _total_powers(places)
+    if len(powers_of) == len(places):
+        return value
+    return reduce(_times, [int_power(base, p, True) for base, p in powers_of.items()])
 
 
 def _contracted(op: ops.Contract, args: Sequence[Expr]) -> Expr:
@@ -211,17 +209,30 @@ def _whole(c: Fraction) -> Number:
 
 
 def factors(x: Expr) -> list[tuple[Expr, int | Fraction]]:
-    """The bases and exponents of a product through its nesting; of anything else itself."""
+    """The bases and exponents of a product through its nesting; of anything else itself.
+
+    A power of a power is one power where the outer exponent is an integer: ``sqrt(x**2)`` is not x.
+    """
     found: list[tuple[Expr, int | Fraction]] = []
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
     while stack:
         x, p = stack.pop()
-        if isinstance(x.op, ops.Product) and (p == 1 or len(x.args) == 1):
+        if isinstance(x.op, ops.Product) and (p == 1 or (len(x.args) == 1 and p.denominator == 1)):
             pairs = zip(reversed(x.args), reversed(x.op.exponents), strict=True)
             stack.extend((base, q * p) for base, q in pairs)
         else:
             found.append((x, p))
     return found
+
+
+def _total_powers(
+    pairs: Sequence[tuple[Expr, int | Fraction]],
+) -> dict[Expr, int | Fraction]:
+    """The exponents of bases, those of equal bases added."""
+    total: dict[Expr, int | Fraction] = {}
+    for base, p in pairs:
+        total[base] = total.get(base, 0) + p
+    return total
 
 
 def _outward(x: Expr) -> Expr:
@@ -279,15 +290,14 @@ def _factored(x: Expr) -> Expr:
     op = x.op
     if not isinstance(op, ops.Sum) or len(x.args) < 2 or len(x.shape) != 2 or op.const:
         return x
-    terms = [factors(arg) for arg in x.args]
-    powers = [dict(term) for term in terms]
+    terms = [_total_powers(factors(arg)) for arg in x.args]
     shared = [
         (y, p)
-        for y, p in terms[0]
-        if repeated(y) is None and all(term.get(y) == p for term in powers)
+        for y, p in terms[0].items()
+        if repeated(y) is None and all(term.get(y) == p for term in terms)
     ]
     whole = dict(shared)
-    rests = [[(y, p) for y, p in term if y not in whole] for term in terms]
+    rests = [[(y, p) for y, p in term.items() if y not in whole] for term in terms]
     if not shared or not all(rest and all(repeated(y) for y, _ in rest) for rest in rests):
         return x
     products = [reduce(_times, [int_power(y, p) for y, p in rest]) for rest in rests]

@@ -13,16 +13,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from symdiff import opaque_ops
-from symdiff.display.elements import WITHOUT_NAMES, element
+from symdiff.display.elements import WITHOUT_NAMES, element, indices
 from symdiff.display.forms import (
     Condition,
     Form,
     Index,
     Need,
     element_of,
+    from_front,
     is_stack,
     needed,
     over,
+    zero,
 )
 from symdiff.display.matrices import Chain, chain
 from symdiff.display.notation import AND, COMPARE, OR, PRODUCT, Notation, Piece
@@ -91,11 +93,6 @@ def _system(x: Expr) -> tuple[Expr, Expr] | None:
     return x.args[0], getitem(x.args[1], (slice(None), 0))
 
 
-def _place(step: int | str) -> Index:
-    assert isinstance(step, int)
-    return Index((), step)
-
-
 def _number(c: Any, notation: Notation) -> Piece:
     return Piece(notation.literal(str(c))) if isinstance(c, bool) else notation.number(c)
 
@@ -103,6 +100,12 @@ def _number(c: Any, notation: Notation) -> Piece:
 def _is_reciprocal(node: Expr) -> bool:
     """Whether the node is bose(0, x), which is written as it is typed: 1/expm1(x)."""
     return node.op is _BOSE and number_of(node.args[0]) == 0
+
+
+def _vanishes(op: ops.Product | ops.Strong, operands: Sequence[Piece]) -> bool:
+    """Whether a factor is an element that a condition makes 0."""
+    powers = op.exponents if isinstance(op, ops.Product) else (1,) * len(operands)
+    return any(x.is_zero and p > 0 for x, p in zip(operands, powers, strict=False))
 
 
 def _is_softmax(node: Expr) -> bool:
@@ -140,10 +143,6 @@ class Writer:
     def index(self, k: int) -> Index:
         """The index that letter ``k`` is."""
         return Index(((self.letter(k), 1),))
-
-    def indices(self, index: Sequence[Index]) -> list[Piece]:
-        """The texts of indices."""
-        return [self.notation.index(i) for i in index]
 
     # Forms
 
@@ -274,9 +273,13 @@ class Writer:
                 if not node.args:
                     return notation.number(op.const)
                 terms = self._ordered(node.args, terms, constants_last=True)
+                if not cut and not ndim:
+                    terms = [term for term in terms if term[1] and not term[1].is_zero]
                 if op.const != 0:
                     terms.append((op.const, None))
-                return notation.sum(terms, cut, ndim)
+                return notation.sum(terms, cut, ndim) if terms else notation.number(0)
+            case ops.Product() | ops.Strong() if not ndim and _vanishes(op, operands):
+                return notation.number(0)
             case ops.Product():
                 return self._product(node, op, operands)
             case ops.Strong():
@@ -292,6 +295,8 @@ class Writer:
                 return notation.general_power(*operands)
             case ops.Pointwise(name="norm_sqrt"):
                 return notation.norm(*operands)
+            case ops.Pointwise(primitive=True, name="where") if not ndim:
+                return self._chosen(*operands) or notation.function(op, operands)
             case ops.Pointwise(primitive=True, name="logical_not"):
                 return notation.negation(*operands)
             case ops.Pointwise(primitive=True, name=name) if name in _INFIX:
@@ -301,6 +306,14 @@ class Writer:
                 return notation.infix(sign, level, *operands)
         assert isinstance(op, ops.Pointwise)
         return notation.function(op, operands)
+
+    def _chosen(self, condition: Piece, a: Piece, b: Piece) -> Piece | None:
+        """The alternative of an element that is at a known place, or at none."""
+        for number, piece in ((1, a), (0, b)):
+            sides = self.notation.number(number), self.notation.number(0)
+            if condition.text == self.notation.infix("!=", COMPARE, *sides).text:
+                return piece
+        return None
 
     def _ordered(
         self, operands: Sequence[Expr], parts: list[Part], constants_last: bool = False
@@ -337,7 +350,8 @@ class Writer:
         diagonal = False
         for base, p in factors(node):
             op, found = repeated(base), rearrangement(base)
-            if isinstance(base.op, ops.Contract) and base.op.out == (0, 0) and not base.args:
+            identity = isinstance(base.op, ops.Contract) and base.op.out == (0, 0)
+            if identity and not base.args and p > 0:
                 diagonal = True
             elif ops.is_spread(base.op):
                 numbers.append((base.args[0], p))
@@ -383,11 +397,12 @@ class Writer:
         found = element_of(node)
         if found is not None:
             x, steps = found
-            if isinstance(x.op, opaque_ops.Take) and ops.is_spread(x.args[1].op) and x.ndim == 2:
+            column = steps == [":", 0] and isinstance(x.op, opaque_ops.Take)
+            if column and ops.is_spread(x.args[1].op):
                 row = Need(x.args[0]), Need(x.args[1].args[0])
                 return Form(row, lambda pieces: notation.row(*pieces), call=True)
-            if all(isinstance(step, int) for step in steps):
-                index = tuple(map(_place, steps))
+            if not node.shape:
+                index = tuple(map(from_front, steps, x.shape))
                 return Form((Need(x, index),), lambda pieces: pieces[0])
             return Form((Need(x),), lambda pieces: notation.sliced(pieces[0], steps, node.ndim))
         if not op.letters:
@@ -454,10 +469,10 @@ class Writer:
     def _summed(self, node: Expr, op: ops.Contract, index: tuple[Index, ...], fresh: int) -> Form:
         """A contraction in index notation."""
         names: dict[int, Index] = {}
-        conditions = []
+        equalities = []
         for inner, outer in zip(op.out, index, strict=True):
             if inner in names:
-                conditions.append(Condition(names[inner], "==", outer))
+                equalities.append(Condition(names[inner], "==", outer))
             else:
                 names[inner] = outer
         summed: list[tuple[Index, Dim]] = []
@@ -471,16 +486,21 @@ class Writer:
                     continue
                 names[letter] = self.index(fresh + len(summed))
                 summed.append((names[letter], dim))
+        conditions = needed(equalities)
+        if conditions is None:
+            return zero(self.notation)
         needs = [Need(x, tuple(names[letter] for letter in word), True) for word, x in operands]
         needs = needs[: self.width]
 
         def build(pieces: list[Piece]) -> Piece:
             notation = self.notation
+            if any(piece.is_zero for piece in pieces):
+                return notation.number(0)
             equal: dict[str, tuple[Piece, int]] = {}
             for piece in pieces:
                 equal[piece.text] = piece, equal.get(piece.text, (piece, 0))[1] + 1
             product = [notation.power(piece, times) for piece, times in equal.values()]
-            product += map(notation.condition, needed(conditions))
+            product += map(notation.condition, conditions)
             product = [p for p in product if p.text != "1"] or product[:1]
             if len(pieces) < len(op.letters):
                 product.append(Piece(notation.name("...")))
@@ -604,12 +624,12 @@ class Writer:
             return found
         system = _system(node)
         if system is not None and all(map(self.is_plain, system)):
-            places = self.indices(index[:-1])
+            places = indices(index, node.shape[:-1], notation)
             solve = lambda p: notation.element(notation.call("solve", p).of(1), places)  # noqa: E731
             return Form(tuple(map(Need, system)), solve)
         return Form(
             (Need(node),),
-            lambda pieces: notation.element(pieces[0], self.indices(index)),
+            lambda pieces: notation.element(pieces[0], indices(index, node.shape, notation)),
         )
 
 

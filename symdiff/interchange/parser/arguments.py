@@ -91,6 +91,15 @@ def declared(name: str) -> Declared:
     return Declared(function, signature, said, {name: _kind(a) for name, a in said.items()})
 
 
+class Comparison(list[Any]):
+    """A list of one comparison: 1 or 0 in index notation, so that it is no array by itself."""
+
+
+_COMPARISON = (
+    "a comparison in brackets is 1 or 0 in index notation, which is not read back: write "
+    "where(n > 1, 1, 0); an array of one comparison is stack([x < y])"
+)
+
 # Values -------------------------------------------------------------------------------------------
 
 
@@ -98,6 +107,8 @@ def operand(value: object) -> Expr:
     """A value of the text as an expression; raises ValueError, in words, where it is none."""
     if isinstance(value, Expr):
         return value
+    if isinstance(value, Comparison):
+        raise ValueError(_COMPARISON)
     if isinstance(value, list):
         return functions.stack([operand(v) for v in value]) if value else functions.zeros(0)
     raise ValueError(_refusal(value))

@@ -19,6 +19,7 @@ from symdiff.graph.number import decimal
 from symdiff.interchange.parser.arguments import (
     MOST_AXES,
     PUBLIC,
+    Comparison,
     Declared,
     Kind,
     Results,
@@ -381,7 +382,8 @@ class Reader:
         for place, value in zip(operands, values, strict=True):
             if not isinstance(value, Expr | list | bool):
                 self.operand(place, value)
-        return values
+        alone = len(operands) == 1 and isinstance(operands[0], ast.Compare)
+        return Comparison(values) if alone else values
 
     def subscripted(self, node: ast.Subscript, x: object, given: object) -> Expr:
         """A part of an array, or one of several results."""

@@ -85,6 +85,10 @@ _REMEDIES = {
     "÷": "write /",
     "√": "write sqrt(x)",
 }
+LAMBDA = (
+    "lambda is a keyword of Python: write lambda_ for a symbol; texts of loops and solutions are "
+    "not read back: build the expression again, sd.scan(...), or pickle it"
+)
 INDEX_NOTATION = "index notation is not read back: write sum(...), @ or einsum('ij,j->i', A, b)"
 
 
@@ -253,6 +257,8 @@ def _name(text: str, word: str, position: int, keywords: frozenset[str]) -> str:
     name = normal(word)
     if name.startswith("__"):
         fail(text, position, "names that begin with two underscores are refused")
+    if name == "lambda":
+        fail(text, position, LAMBDA)
     if keyword.iskeyword(name) and name not in keywords:
         fail(text, position, f"{name} is a keyword of Python, not a name; write {name}_")
     return name
