@@ -292,9 +292,14 @@ def _tail(x: Array) -> Any:
     return np.log1p(e, out=e)
 
 
-# Not ``softplus(x) - t*x``, which cancels where x is large and t is 1.
 def _logistic(x: Expr, t: Expr) -> Expr:
+    """The loss and its slope by x without what cancels where x is large and t is 1."""
     return (1 - t) * sd.softplus(x) + t * sd.softplus(-x)
+
+
+def _logistic_of_targets(x: Expr, t: Expr) -> Expr:
+    """The same with the slope -x by t, which would cancel where x is small."""
+    return sd.softplus(x) - t * x
 
 
 def _logistic_kernel(x: Array, t: Array) -> Any:
@@ -322,7 +327,7 @@ BCE = {
         (True, _times(_entropy), _times(_entropy_kernel)),
     )
 }
-# By whether there are weights of positive examples, and weights.
+# By whether there are weights of positive examples, and weights; of targets with gradients alone.
 BCE_LOGITS = {
     key: _loss("bce_with_logits", build, kernel, (_LOGITS,) * 3, weights)
     for key, weights, build, kernel in (
@@ -330,6 +335,13 @@ BCE_LOGITS = {
         ((False, True), "weight", _times(_logistic), _times(_logistic_kernel)),
         ((True, False), "pos_weight", _positive, _positive_kernel),
         ((True, True), "both", _times(_positive), _times(_positive_kernel)),
+        (("targets", False), "targets", _logistic_of_targets, _logistic_kernel),
+        (
+            ("targets", True),
+            "targets weight",
+            _times(_logistic_of_targets),
+            _times(_logistic_kernel),
+        ),
     )
 }
 
@@ -385,7 +397,8 @@ def binary_cross_entropy_with_logits(
             f"Target size ({_size(target)}) must be the same as input size ({_size(input)})"
         )
     _real("binary_cross_entropy_with_logits", input)
-    op = BCE_LOGITS[pos_weight is not None, weight is not None][reduction]
+    kind = "targets" if target._rg and pos_weight is None else pos_weight is not None
+    op = BCE_LOGITS[kind, weight is not None][reduction]
     operands = [x for x in (input, target, pos_weight, weight) if x is not None]
     return apply(op, operands, (reduction,))
 

@@ -111,8 +111,10 @@ def _do(op: Op, operands: Sequence[object], given: Sequence[Expr], params: tuple
     layouts = tuple([np.asarray(v) for v in (values if several else (values,))])
     whole = []
     for y, layout in zip(ys, layouts, strict=True):
-        if layout.dtype.kind in "iu" and layout.dtype is not INT64 and not op.view:
-            y = converted(y, INT64, layout.dtype)  # expressions know one kind of integers, int64
+        # Expressions know one kind of integers, int64, and add up truth values as such.
+        wide = layout.dtype.kind in "iu" and layout.dtype is not INT64
+        if not op.view and (wide or (layout.dtype.kind == "b" and y.dtype is not bool)):
+            y = converted(y, INT64, layout.dtype)
         whole.append(y if y.shape == layout.shape else broadcast_to(y, layout.shape))
     offsets = tuple([_start(v) - _start(tried[0]) for v in layouts]) if op.view else ()
     return Done(tuple(whole), tuple(map(without_values, layouts)), tuple(exprs[1:]), offsets)

@@ -204,8 +204,9 @@ LOSSES = (
       for r in ("none", "mean", "sum") for s in (0.1, 1.0)),
     *(lambda r=r: F.binary_cross_entropy(*_numbers((2, 3), (2, 3)), weight=WEIGHT, reduction=r)
       for r in ("none", "mean", "sum")),
-    *(lambda r=r, w=w: F.binary_cross_entropy_with_logits(*_numbers((2, 3), (2, 3)), reduction=r, **w)
-      for r in ("none", "mean", "sum") for w in WEIGHTS),
+    *(lambda r=r, w=w, g=g: F.binary_cross_entropy_with_logits(
+        _number(2, 3), _number(2, 3).requires_grad_(g), reduction=r, **w)
+      for r in ("none", "mean", "sum") for w in WEIGHTS for g in (False, True)),
     *(lambda r=r: F.cross_entropy(_number(2, 3, 2, 2), CLASSES, weight=WEIGHT, reduction=r)
       for r in ("none", "mean", "sum")),
 )  # fmt: skip

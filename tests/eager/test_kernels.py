@@ -74,7 +74,7 @@ def test_every_kernel_is_compared(calls):
 def test_kernels_are_few():
     """An op states its value once: kernels are there where ``benchmarks.kernels`` wants them."""
     stated = [op for op in operations.DECLARED.values() if op.kernel not in (None, numpys(op))]
-    assert len(stated) < 135
+    assert len(stated) < 140
     assert [
         name_of(op) for op in operations.DECLARED.values() if op.view and op.kernel is None
     ] == []

@@ -60,6 +60,14 @@ def test_logits_keep_their_tails():
         check(traced(a.detach(), b), values, 1e-15, 0)
 
 
+def test_slopes_by_targets_keep_small_logits():
+    t = leaf([0.0, 0.5, 1.0])
+    F.binary_cross_entropy_with_logits(
+        torch.full((3,), 1e-9, dtype=torch.float64), t, reduction="sum"
+    ).backward()
+    check(t.grad, [-1e-9] * 3, 1e-15, 0)
+
+
 def test_infinite_logits_that_agree_cost_nothing():
     x = torch.tensor([np.inf, -np.inf])
     y = F.binary_cross_entropy_with_logits(x, torch.tensor([0.0, 1.0]), reduction="none")

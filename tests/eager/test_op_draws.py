@@ -99,6 +99,22 @@ def test_a_gathered_mask_is_a_mask():
     assert many.tolist() == [[False, True], [True, False]]
 
 
+@pytest.mark.parametrize("form", [numeric.compile, numeric.vmap], ids=["compile", "vmap"])
+def test_sums_of_truth_values_are_none_inside_of_traces(form):
+    """What an operation makes of them is a truth value, which the next one counts as 1."""
+    T = numeric
+    for f in (
+        lambda m: T.logsumexp(m + m, -1),
+        lambda m: (m + m).sum(-1),
+        lambda m: T.where(m.gather(-1, T.zeros(m.shape).long()), 1.0, 2.0),
+        lambda m: T.exp(m.index_add(-1, T.tensor([0, 0]), m)),
+        lambda m: (m * m).long() + (m | m) + m,
+    ):
+        found, expected = form(f)(MATRIX), f(MATRIX)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6)
+
+
 def test_integers_of_one_operand_are_added_up_as_int64():
     """What an einsum sums in an operand by itself is a sum of it, also beside other operands."""
     a, b = numeric.tensor([[100, 100]], dtype=numeric.int8), numeric.ones(3, dtype=numeric.int8)

@@ -354,6 +354,12 @@ _operations(
     "test_logits_keep_their_tails",
 )
 _transforms(
+    "traced-sums-of-truth-values-count-on",
+    '(wide or (layout.dtype.kind == "b" and y.dtype is not bool))',
+    "wide",
+    "test_sums_of_truth_values_are_none_inside_of_traces",
+)
+_transforms(
     "programs-are-tried-on-made-up-numbers",
     "tuple(map(_new, ys, op.kinds)) if op.kinds and not op.pointwise else None",
     "None",
