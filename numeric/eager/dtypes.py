@@ -127,8 +127,12 @@ def default() -> Numpy:
 def of(array: Any) -> dtype:
     """The dtype of an array.
 
-    Raises TypeError for one that Tensors do not have.
+    Raises TypeError for one that Tensors do not have, and for a masked array.
     """
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            "a Tensor has no mask, and a masked array would lose it: use x.filled(number)"
+        )
     try:
         return OF_NUMPY[array.dtype]
     except KeyError:
@@ -136,6 +140,26 @@ def of(array: Any) -> dtype:
             f"can't convert np.ndarray of type {array.dtype}. The only supported types are: "
             "float64, float32, float16, int64, int32, int16, int8, uint8, and bool."
         ) from None
+
+
+def constant(x: object) -> Any:
+    """What is no Tensor, as an operand: a real number, or an array of a dtype of Tensors.
+
+    Raises TypeError for anything else: NumPy would compute with the real part of complex numbers,
+    the days of dates and the order of texts.
+
+    >>> constant(2.5), constant(1j)
+    Traceback (most recent call last):
+        ...
+    TypeError: operands are Tensors, real numbers and arrays of these; 1j is none
+    """
+    if isinstance(x, np.ndarray):
+        of(x)
+    elif not isinstance(x, float | int | np.generic) or (
+        isinstance(x, np.generic) and x.dtype.kind not in "biuf"
+    ):
+        raise TypeError(f"operands are Tensors, real numbers and arrays of these; {x!r} is none")
+    return x
 
 
 def of_number(value: object) -> Numpy:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from numeric.eager.dtypes import default
+from numeric.eager.dtypes import constant, default
 from numeric.eager.operations import Op
 from numeric.eager.record import Known, Node, Nowhere, Packed, serial
 from numeric.eager.refusals import user_frame
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Results = TypeVar("Results", covariant=True)
 
+_NUMBERS = frozenset((float, int, bool))
 _new = Tensor.__new__
 _ndarray = np.ndarray
 
@@ -64,7 +65,7 @@ def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
             if x._special:
                 special = True
         else:
-            arrays.append(x)
+            arrays.append(x if x.__class__ in _NUMBERS else constant(x))
     if op.promotion is not None and (mixed or alike is None or alike.kind != "f"):
         operands = _promoted(op, operands, arrays)
     volatile = special and any(isinstance(x, Tensor) and x._volatile for x in operands)

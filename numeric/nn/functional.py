@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from numeric.eager.dtypes import constant
 from numeric.eager.operations import Op
 from numeric.eager.recording import apply
 from numeric.eager.tensor import Tensor, values_of, wrap
@@ -136,7 +137,7 @@ def pad(
     pairs = list(zip(counts[::2], counts[1::2], strict=True))[::-1]
     widths = ((0, 0),) * (len(shape) - n) + tuple(pairs)
     _check_widths(shape, widths, mode, n)
-    value = 0 if value is None else value
+    value = 0 if value is None else constant(value)
     if input._array.dtype.kind != "f":
         value = input._array.dtype.type(value).item()
     key = (mode, n if mode in ("replicate", "reflect") else 0)

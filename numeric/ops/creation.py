@@ -296,6 +296,8 @@ def _usable(array: np.ndarray) -> np.ndarray:
             "supported types are: float64, float32, float16, int64, int32, int16, int8, uint8, "
             "and bool."
         )
+    if isinstance(array, np.ma.MaskedArray):
+        dtypes.of(array)
     if any(s < 0 for s in array.strides):
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
@@ -368,7 +370,7 @@ def _implied(leaves: Sequence[object]) -> np.dtype:
         if isinstance(x, Tensor):
             kinds[x._array.dtype] = None
         elif isinstance(x, np.ndarray | np.generic):
-            kinds[_usable(np.asarray(x)).dtype] = None
+            kinds[_usable(np.asanyarray(x)).dtype] = None
         elif cls in _SCALARS or isinstance(x, bool | int | float):
             kinds[dtypes.of_number(x)] = None
         elif isinstance(x, str):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.eager.dtypes import can_cast, word
+from numeric.eager.dtypes import can_cast, constant, word
 from numeric.eager.inplace import inplace, write
 from numeric.eager.operations import Op
 from numeric.eager.recording import apply, cast
@@ -110,7 +110,7 @@ def copy_(self: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
     >>> torch.zeros(2).copy_(torch.tensor([1, 2])).tolist()
     [1.0, 2.0]
     """
-    source = src if isinstance(src, Tensor) else wrap(np.asarray(src))
+    source = src if isinstance(src, Tensor) else wrap(np.asarray(constant(src)))
     shape = self._array.shape
     if common_shape(shape, source._array.shape) != shape:
         raise RuntimeError(
@@ -140,6 +140,7 @@ def _value(name: str, value: Operand | None, kind: np.dtype) -> Operand | None:
         )
     if isinstance(value, Tensor):
         return value if value._array.dtype is kind else cast(value, kind)
+    value = constant(value)
     return value if kind.kind == "f" else np.asarray(value).astype(kind).item()
 
 

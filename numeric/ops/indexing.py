@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.eager.dtypes import word
+from numeric.eager.dtypes import constant, word
 from numeric.eager.inplace import write
 from numeric.eager.recording import alias, apply, overflow
 from numeric.eager.tensor import Tensor, method, values_of, wrap
@@ -229,7 +229,7 @@ def _setitem(self: Tensor, key: object, value: Operand) -> None:
                 f"can't assign a {type(value).__name__} to a torch.{word(self._array.dtype)}Tensor"
             )
         try:
-            value = wrap(np.array(value).astype(self._array.dtype))
+            value = wrap(np.array(constant(value)).astype(self._array.dtype))
         except OverflowError:
             raise RuntimeError(overflow("__setitem__", self._array.dtype)) from None
     if key is False:

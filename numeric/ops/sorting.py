@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
-from numeric.eager.dtypes import INT64
+from numeric.eager.dtypes import INT64, constant
 from numeric.eager.fast_paths import binary
 from numeric.eager.operations import RESULT, Op
 from numeric.eager.recording import apply
@@ -344,7 +344,7 @@ def _quantiles(
             raise TypeError(f"{name}(): q is a number or a Tensor, not {type(q).__name__}")
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
-        q = wrap(np.asarray(q, a.dtype))
+        q = wrap(np.asarray(constant(q), a.dtype))
     elif q._array.dtype != a.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     elif q._array.ndim > 1:
@@ -475,7 +475,7 @@ def searchsorted(
     [1, 2]
     """
     table, wanted = values_of(sorted_sequence), input
-    wanted = values_of(wanted) if isinstance(wanted, Tensor) else np.asarray(wanted)
+    wanted = values_of(wanted) if isinstance(wanted, Tensor) else np.asarray(constant(wanted))
     where: Literal["left", "right"] = "right" if right or side == "right" else "left"
     if table.ndim == 1:
         found = np.searchsorted(table, wanted, where)

@@ -508,14 +508,18 @@ def _times(name: str, length: Dim, count: Dim) -> Dim:
 def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
     """Copies of x side by side, ``reps`` along each axis; missing axes are added in front.
 
-    Raises ValueError for a negative number, Unsupported where a length is not expressible.
+    Raises ValueError for a negative number, TypeError for what is no whole number, Unsupported
+    where a length is not expressible.
 
     >>> import symdiff as sd
     >>> sd.tile(sd.symbol("x", 3), (2, 2)).shape
     (2, 6)
     """
     given = (reps,) if isinstance(reps, int | Length) else reps
-    counts = tuple(count if isinstance(count, Length) else int(count) for count in given)
+    try:
+        counts = tuple([count if isinstance(count, Length) else index(count) for count in given])
+    except TypeError:
+        raise TypeError(f"tile: reps: {reps!r} are no whole numbers of copies") from None
     if any(isinstance(count, int) and count < 0 for count in counts):
         raise ValueError(f"tile: {reps!r} are not numbers of copies")
     counts = (1,) * (x.ndim - len(counts)) + counts

@@ -12,6 +12,8 @@ import pytest
 import numeric as torch
 from tests.support.refusals import refusing
 
+F = torch.nn.functional
+
 
 def leaf(*values, **keywords):
     return torch.tensor(list(values), requires_grad=True, **keywords)
@@ -331,3 +333,60 @@ def test_pickle(protocol):
     assert (y.tolist(), y.dtype, y.requires_grad) == ([1.0, 2.0], torch.float64, True)
     assert (y.note, y.grad, y.is_leaf) == ("kept", None, True)
     (y * y).sum().backward()
+
+
+MASKED = np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0])
+X = torch.tensor([0.3, 0.6])
+# What NumPy would compute with: real parts, the order of texts, days, what is under a mask.
+NO_NUMBERS = {
+    "complex": 1j,
+    "an array of complex numbers": np.array([1j, 2]),
+    "text": "abc",
+    "bytes": b"abc",
+    "an array of texts": np.array(["a", "b"]),
+    "a date": np.datetime64("2020-01-01"),
+    "dates": np.array(["2020-01-01", "2020-01-02"], "M8[D]"),
+    "objects": np.array([None, 1.0]),
+    "None": None,
+    "a masked array": MASKED,
+    "a record": np.zeros(2, [("a", "f4")]),
+}
+TAKING = {
+    "median": torch.median,
+    "nanmedian": torch.nanmedian,
+    "clone": torch.clone,
+    "relu6": F.relu6,
+    "hardtanh": F.hardtanh,
+    "threshold": lambda x: F.threshold(X, 0.2, x),
+    "kl_div": lambda x: F.kl_div(X, x),
+    "dist": lambda x: torch.dist(x, X),
+    "searchsorted": lambda x: torch.searchsorted(X, x),
+    "bucketize": lambda x: torch.bucketize(x, X),
+    "copy_": lambda x: torch.zeros(2).copy_(x),
+    "masked_fill": lambda x: X.masked_fill(X > 0, x),
+    "masked_fill of integers": lambda x: X.long().masked_fill(X > 0, x),
+    "setitem": lambda x: torch.zeros(3).__setitem__(0, x),
+    "tensor": torch.tensor,
+    "as_tensor": torch.as_tensor,
+}
+
+
+@pytest.mark.parametrize("taking", TAKING)
+@pytest.mark.parametrize("what", NO_NUMBERS)
+def test_what_is_no_number_is_refused(what, taking):
+    inferred = RuntimeError if "tensor" in taking else TypeError  # PyTorch's, of one object
+    with pytest.raises((TypeError, inferred)):
+        TAKING[taking](NO_NUMBERS[what])
+
+
+test_masks_are_not_lost = refusing(
+    [
+        (lambda: torch.tensor(MASKED), TypeError, "masked array.*filled"),
+        (lambda: torch.tensor([MASKED, MASKED]), TypeError, "masked array.*filled"),
+        (lambda: torch.from_numpy(MASKED), TypeError, "masked array.*filled"),
+        (lambda: X + MASKED[:2], TypeError, "masked array.*filled"),
+        (lambda: torch.dist(X, 1j), TypeError, r"dist\(\): argument 'other'.*not complex"),
+        (lambda: F.threshold(X, 0.2, None), TypeError, "argument 'value'.*not NoneType"),
+        (lambda: torch.bucketize("abc", X), TypeError, "argument 'input'.*not str"),
+    ]
+)
