@@ -225,6 +225,7 @@ def raising() -> bool:
 
 # How much may be listed ---------------------------------------------------------------------------
 
+MOST_EXPRESSIONS = 1_000_000
 _EXPRESSION = 100  # an expression takes as much memory and time as so many numbers
 _left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 
@@ -254,8 +255,13 @@ class allowance:  # noqa: N801  # used as a function
 def listed(name: str, elements: int = 0, expressions: int = 0) -> None:
     """Called before ``name`` makes that many numbers, or expressions, one by one.
 
-    Everything else that is built is as large as its text.  Raises ValueError beyond the allowance.
+    Everything else that is built is as large as its text.  Raises ValueError beyond the allowance,
+    and for more expressions than a computer makes in minutes.
     """
+    if expressions > MOST_EXPRESSIONS:
+        raise ValueError(
+            f"{name}: makes expressions one by one, and no more than {MOST_EXPRESSIONS} of them"
+        )
     left = _left.get()
     if left is None:
         return

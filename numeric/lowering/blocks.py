@@ -96,6 +96,7 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
             run(i)
         return
     left = iter(range(count))  # whoever asks first gets the next one
+    failed: list[bool] = []
     held = [run]  # a thread that is done may keep its work for a moment, and not its arrays, too
     del run
     here = processors.current()
@@ -113,10 +114,11 @@ def spread(run: Callable[[int], object], count: int, threads: int | None) -> Non
     def work() -> None:
         try:
             for i in left:
+                if failed:
+                    return
                 held[0](i)
         except BaseException:
-            for _ in left:  # nobody starts another one
-                pass
+            failed.append(True)  # no thread starts another one
             raise
 
     pool = _POOL.helpers(threads - 1)

@@ -55,6 +55,10 @@ _HALVINGS = 40
 # digits of this many bits are twice those that the largest guard adds.
 _LARGEST_EXPONENT = 8192
 _MOST_DIGITS = 100_000
+# mpmath's time for these grows with the cube of the digits: 3,000 of gamma take seconds, and ten
+# times as many hours.
+_SLOW_DIGITS = 10_000
+_SLOW_MODULES = ("symdiff.scalars.vocabulary.gammas", "symdiff.scalars.vocabulary.zetas")
 
 
 def _restore() -> None:
@@ -93,7 +97,7 @@ def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None
     Args:
         f: an expression of any shape, or a tuple of them, as a gradient by several symbols is, or
             of such tuples: the result is one of the values.
-        n: the number of digits, from 1 to 100000.
+        n: the number of digits, from 1 to 100000; of gamma, zeta and related functions to 10000.
         subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
             mpmath numbers, arrays of these, tensors, or expressions.
 
@@ -125,9 +129,10 @@ def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
     with one_mpmath():
         for guard in _GUARDS:
             with mp.workdps(n + guard):
-                plain, noisy = (
-                    _value(outputs, env, arithmetic, sizes) for arithmetic in (Mp(), NoisyMp())
-                )
+                both = Mp(), NoisyMp()
+                for arithmetic in both:
+                    arithmetic.wanted = n
+                plain, noisy = (_value(outputs, env, arithmetic, sizes) for arithmetic in both)
                 doubtful = _doubtful(plain, noisy, n)
                 if doubtful is None:
                     if not isinstance(plain, np.ndarray):
@@ -342,6 +347,7 @@ class Mp(Arithmetic):
     """mpmath numbers at the precision in force; nan for what is undefined."""
 
     refused = ""  # why a function had no value, if that is mpmath's limit and not its own
+    wanted = 0  # digits, where there is a limit
 
     def __init__(self) -> None:
         self.numbers: dict[Any, Any] = {}
@@ -396,6 +402,11 @@ class Mp(Arithmetic):
         return self.named(node.op.name, *map(_truth, args))
 
     def named(self, name: str, *args: mpf) -> mpf:
+        if self.wanted > _SLOW_DIGITS and name in _SLOW and not all(map(mp.isint, args)):
+            raise ValueError(
+                f"evalf: {self.wanted} digits of {name}, for which mpmath takes hours; ask for at "
+                f"most {_SLOW_DIGITS}"
+            )
         if name not in _OF_ANY_SIZE:
             for a in args:
                 if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
@@ -500,6 +511,7 @@ def _root_of_power(a: mpf, p: Fraction) -> mpf:
 
 # Functions whose values are numbers given or integers, and those that large numbers do not harm.
 _EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not float)
+_SLOW = frozenset(name for name, cls in VOCABULARY.items() if cls.__module__ in _SLOW_MODULES)
 _OF_ANY_SIZE = _EXACT | {name for name, facts in FACTS.items() if facts.large}
 
 

@@ -350,6 +350,18 @@ def test_an_error_of_a_helper_is_raised_to_the_caller():
         blocks.spread(run, 4, 2)
 
 
+def test_an_error_ends_the_blocks_however_many_are_left():
+    started = []
+
+    def run(i):
+        started.append(i)
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        blocks.spread(run, 2**44, 2)  # the rest of them would take days to count
+    assert len(started) <= 2
+
+
 def test_what_helpers_worked_on_is_let_go_at_once(monkeypatch):
     """A pool may keep a task that is done until it gets the next one; arrays are gone by then."""
     kept = []

@@ -341,6 +341,11 @@ REFUSED = [
         (ValueError, "number of digits", lambda n=n: sd.evalf(x, n, {x: 1}))
         for n in (0, -1, 2.5, True)
     ),
+    (
+        ValueError,
+        "20000 digits of gamma, .* at most 10000",
+        lambda: sd.evalf(sd.gamma(x), 20_000, {x: "1.7"}),
+    ),
     (Unsupported, "symbolic length n", lambda: sd.evalf(sd.sum(sd.ones(("n",))))),
     (ValueError, "no symbol is named 'unused'", lambda: x.evalf(5, {x: 2, "unused": 3})),
     (

@@ -533,6 +533,17 @@ def test_what_may_be_listed_is_counted():
         with pytest.raises(ValueError, match=r"c: 1 elements .* list 1000"):
             listed("c", 1)
     listed("d", 10**30)
+    with pytest.raises(
+        ValueError, match="e: makes expressions one by one, and no more than 1000000"
+    ):
+        listed("e", expressions=10**7)
+    for call in (
+        lambda: sd.array_split(sd.symbol("u", 5), 10**9),
+        lambda: sd.split(sd.symbol("u", 0), 10**9),
+        lambda: sd.multigammaln(sd.symbol("x"), 10**400),
+    ):
+        with pytest.raises(ValueError, match="one by one"):
+            call()
     X = sd.symbol("X", (10**4, 10**4))
     with pytest.raises(ParseError, match="one by one"):
         sd.parse("X[[0, 1]]", [X])

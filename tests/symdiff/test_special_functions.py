@@ -834,6 +834,19 @@ def test_zeta_at_ends(s, q, wanted):
         np.testing.assert_equal(float(found), wanted)
 
 
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_zeta_far_to_the_right(order):
+    """A few terms are all of it, up to s = 1e300."""
+    f = sd.diff(sd.zeta(x), x, order) if order else sd.zeta(x)
+    for s in (60, mp.mpf("200.25"), 50_000):
+        with mp.workdps(40):
+            wanted = (0 if order else 1) + sum(
+                mp.mpf(k) ** -s * (-mp.log(k)) ** order for k in (2, 3, 4, 5)
+            )
+            assert abs(mp.mpf(str(sd.evalf(f, 25, {x: s}))) / wanted - 1) < 1e-24
+    assert sd.evalf(sd.zeta(x), 20, {x: 1e300}) == 1
+
+
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 def test_zeta_out_of_the_floats_has_its_sign(order):
     """Down from where values are largest; by reflection in mpmath."""

@@ -165,6 +165,10 @@ def hurwitz_series(n: int, s: mpf, q: mpf, regular: bool = False) -> list[mpf]:
         for k in range(count):
             term = _exponential(n, -own.log(q + k), own.power(q + k, -s))
             total = [a + b for a, b in zip(total, term, strict=True)]
+            # All further terms together are below twice this one where s exceeds q + k.
+            small = (own.fabs(b) <= bound * own.fabs(a) for a, b in zip(total, term, strict=True))
+            if s > q + k + 2 and not regular and all(small):
+                return total
         end, log = q + count, own.log(q + count)
         power = _exponential(n + 1, -log, own.power(end, -s))
         tail = [end * c for c in power]
