@@ -152,7 +152,7 @@ def _operands(part: sp.Basic) -> tuple[sp.Basic, ...]:
         return (part.base,) if isinstance(part.exp, sp.Rational | sp.Float) else tuple(part.args)
     if _is_log_gamma(part):
         return tuple(part.args[0].args[0].args)
-    if part.is_Atom or (part.is_number and not part.args):
+    if part.is_Atom or (not part.args and part.is_number):
         return ()
     return tuple(part.args)
 
@@ -420,7 +420,7 @@ class Formulas(Arithmetic):
             terms.insert(0, numbers)  # where SymPy has it
         if len(terms) < 2:
             return terms[0] if terms else sp.S.Zero
-        return hashed(sp.Add(*terms, evaluate=False))
+        return hashed(held(sp.Add, terms))
 
     def merged(self, terms: list[sp.Basic]) -> list[sp.Basic]:
         """The terms, those of the same factors as one: components of several nodes may coincide."""
@@ -455,7 +455,7 @@ class Formulas(Arithmetic):
         rest = gathered(rest)
         if not is_number(coefficient, 1):
             rest.insert(0, coefficient)
-        return rest[0] if len(rest) == 1 else hashed(sp.Mul(*rest, evaluate=False))
+        return rest[0] if len(rest) == 1 else hashed(held(sp.Mul, rest))
 
     def power(self, a: sp.Basic, p: int | Fraction) -> sp.Basic:
         if p == 1:
@@ -463,7 +463,7 @@ class Formulas(Arithmetic):
         if a.is_Rational:  # sqrt(8) is 2*sqrt(2)
             return sp.oo if a == 0 and p < 0 else sp.Pow(a, self.number(p))
         if self.codegen and p == Fraction(1, 2):
-            return hashed(cfunctions.Sqrt(a, evaluate=False))
+            return hashed(held(cfunctions.Sqrt, [a]))
         return raised(a, self.number(p))
 
     def function(self, node: Expr, args: Sequence[sp.Basic]) -> sp.Basic:
@@ -481,15 +481,15 @@ class Formulas(Arithmetic):
     def named(self, name: str, *args: sp.Basic) -> sp.Basic:
         cls: type[sp.Basic] = VOCABULARY[name]
         if name == "not_equal" and args[0] is args[1]:  # of reals none is; of floats, nan
-            return hashed(cfunctions.isnan(args[0], evaluate=False)) if self.codegen else sp.false
+            return hashed(held(cfunctions.isnan, args[:1])) if self.codegen else sp.false
         if issubclass(cls, Relation):
             assert cls.sympy is not None  # every relation states one
             return unevaluated(cls.sympy, list(args))
         if not issubclass(cls, ScalarFunction):
-            return hashed(cls(*args, evaluate=False))
+            return hashed(held(cls, args))
         if self.codegen and is_for_code(cls):
             assert cls.sympy is not None  # which is why it is for code
-            return hashed(cls.sympy(*args, evaluate=False))
+            return hashed(held(cls.sympy, args))
         return filled_in(_definition(name, _arguments(name, args)), args)
 
     def select(self, node: Expr, condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 import sympy as sp
+from sympy.core.function import Application
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from symdiff.scalars.formula import kernel_symbol
@@ -19,8 +20,17 @@ if TYPE_CHECKING:
 
 
 def held(cls: type[sp.Basic], args: Sequence[sp.Basic]) -> sp.Basic:
-    """``cls(*args)`` unevaluated; one class takes no option, and evaluates nothing."""
-    return cls(*args) if cls is sp.betainc_regularized else cls(*args, evaluate=False)
+    """``cls(*args)`` unevaluated; one class takes no option, and evaluates nothing.
+
+    SymPy's cache is left out: a look-up there compares a formula with an equal one that was made
+    before, which recurses to the leaves.
+    """
+    if cls is sp.betainc_regularized:
+        return cls(*args)
+    new = cls.__new__
+    if new.__module__ == Application.__module__:  # of functions, whose `__new__` calls this one
+        new = Application.__new__
+    return getattr(new, "__wrapped__", new)(cls, *args, evaluate=False)  # type: ignore[no-any-return]
 
 
 def hashed(formula: sp.Basic) -> sp.Basic:
@@ -76,7 +86,7 @@ def power(base: sp.Basic, p: sp.Basic) -> sp.Basic:
     """``base ** p`` for a rational p; a power of a root is one power."""
     root, exponent, degree = as_power(base)
     if degree == 1:
-        return hashed(sp.Pow(base, p, evaluate=False))
+        return hashed(held(sp.Pow, [base, p]))
     return _raised(root, exponent * p, degree * p.q)
 
 
@@ -94,9 +104,9 @@ def as_power(factor: sp.Basic) -> tuple[sp.Basic, sp.Basic, int]:
 def _raised(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
     """A power; a whole one of a root keeps the root, which negative bases do not have."""
     if exponent.is_Integer and degree > 1:
-        base = hashed(sp.Pow(base, sp.Rational(1, degree), evaluate=False))
+        base = hashed(held(sp.Pow, [base, sp.Rational(1, degree)]))
         exponent = exponent * degree
-    return base if exponent == 1 else hashed(sp.Pow(base, exponent, evaluate=False))
+    return base if exponent == 1 else hashed(held(sp.Pow, [base, exponent]))
 
 
 def _identity(base: sp.Basic) -> object:
@@ -224,7 +234,7 @@ def negated(condition: sp.Basic) -> sp.Basic:
     """What holds where a condition does not."""
     if condition in (sp.true, sp.false):
         return sp.false if condition == sp.true else sp.true
-    return hashed(sp.Not(condition, evaluate=False))
+    return hashed(held(sp.Not, [condition]))
 
 
 _LATTICE = (sp.Max, sp.Min, sp.And, sp.Or)

@@ -381,6 +381,15 @@ def test_deep_formulas_do_not_recurse():
     assert sd.from_sympy(sd.to_sympy(expr)) is expr
 
 
+def test_deep_formulas_with_shared_parts_are_translated_again():
+    # A formula that equals an earlier one is not compared with it: that would recurse.
+    a, b = x, y
+    for _ in range(600):
+        a, b = sd.tanh(a + b), a * b + 1
+    assert sd.to_sympy(a) != sd.to_sympy(y)
+    assert sd.from_sympy(sd.to_sympy(b)) is b
+
+
 def test_truth_values():
     back = sd.from_sympy(sd.to_sympy(sd.where(sd.symbol("c", (), bool), x > 0, y > 0)))
     assert evaluate_exact(back, {"c": 0, "x": 1, "y": -1}) == 0
