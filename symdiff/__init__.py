@@ -59,6 +59,7 @@ from symdiff.exact.counting import count_operations as count_operations
 from symdiff.exact.evaluation import evalf as evalf
 from symdiff.exact.sparsity import sparsity as sparsity
 from symdiff.functions import *  # noqa: F403  # its __all__ says what
+from symdiff.graph.arguments import doors
 from symdiff.graph.expr import Expr as Expr
 from symdiff.graph.expr import Methods
 from symdiff.graph.expr import e as e
@@ -93,31 +94,6 @@ from symdiff.transforms.solutions import minimize as minimize
 from symdiff.transforms.solutions import root as root
 from symdiff.transforms.substitution import replaced
 from symdiff.transforms.substitution import substitute as substitute
-
-# Methods that need the layers above Expr.
-Expr._methods = Methods(
-    **{name: getattr(functions, name) for name in dir(functions)},
-    array_function=array_function,
-    array_ufunc=array_ufunc,
-    astype=astype,
-    collect=collect,
-    diff=diff,
-    evalf=evalf,
-    expand=expand,
-    factor=factor,
-    latex=latex,
-    limit=limit,
-    markup=markup,
-    reduced=reduced,
-    replaced=replaced,
-    series=series,
-    short=short,
-    simplify=simplify,
-    text=text,
-    to_sympy=to_sympy,
-)
-
-notebooks.register()  # where IPython runs
 
 try:
     __version__ = version("symdiff-numeric")
@@ -186,10 +162,28 @@ if not TYPE_CHECKING:
         *functions.__all__,
     ]
 
+    # Modules of the package call each other's functions directly: the doors are for users.
+    _public = doors(globals(), __all__)
+    globals().update(_public)
+
+    # Methods that need the layers above Expr.
+    Expr._methods = Methods(
+        **{**_public, "getitem": functions.getitem, "matmul": functions.matmul},
+        array_function=array_function,
+        array_ufunc=array_ufunc,
+        astype=astype,
+        markup=markup,
+        reduced=reduced,
+        replaced=replaced,
+    )
+    del _public
+
     # Functions that are no methods.
     named = [name for name in functions.__all__ if name.islower()]
     without(Expr, "an expression", {name: f"sd.{name}(x)" for name in named})
     del named
+
+    notebooks.register()  # where IPython runs
 
     _homes = {name: home(globals()[name]) for name in __all__ if name[0] != "_"}
     __doc__ += f"\n{index(by_subject(__name__, _homes, SUBJECTS))}\n"

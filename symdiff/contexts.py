@@ -195,7 +195,7 @@ class kinks(Context):  # noqa: N801  # used as a function
     variable = _choice
 
     def __init__(self, mode: str) -> None:
-        if mode not in _MODES:
+        if not isinstance(mode, str) or mode not in _MODES:
             raise ValueError(f"kinks: {mode!r} is neither 'subgradient' nor 'raise'")
         self.mode = mode
 

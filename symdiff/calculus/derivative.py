@@ -502,7 +502,8 @@ def gauss_newton_product(f: Expr, of: Expr, inputs: Expr | Sequence[Expr], tange
     >>> gauss_newton_product(sum(z**2) / 2, z, w, t).shape
     (3,)
     """
-    f = as_expr(f)
+    f = as_expr(f, "gauss_newton_product", "f")
+    of = as_expr(of, "gauss_newton_product", "of")
     xs, many = _inputs(inputs, "gauss_newton_product", [f])
     seeds = _seeds(xs, tangents, many, "gauss_newton_product", "tangents")
     z = named_dummy("z", of.shape)

@@ -13,6 +13,7 @@ import sympy as sp
 from symdiff import opaque_ops
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
+from symdiff.graph.arguments import expressions
 from symdiff.graph.axis_lengths import bound, defining
 from symdiff.graph.expr import Expr
 from symdiff.graph.lengths import Length
@@ -38,7 +39,7 @@ def count_nodes(outputs: Expr | Iterable[Expr]) -> int:
     >>> count_nodes(sd.sin(x) * x + sd.sin(x))
     4
     """
-    return len(_nodes(outputs))
+    return len(_nodes("count_nodes", outputs))
 
 
 def count_edges(outputs: Expr | Iterable[Expr]) -> int:
@@ -49,7 +50,7 @@ def count_edges(outputs: Expr | Iterable[Expr]) -> int:
     >>> count_edges(sd.sin(x) * x + sd.sin(x))
     5
     """
-    return sum(len(node.args) for node in _nodes(outputs))
+    return sum(len(node.args) for node in _nodes("count_edges", outputs))
 
 
 def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | None = None) -> int:
@@ -97,7 +98,7 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     >>> count_operations(A @ x), count_operations(2 * sd.sin(x) + 1)
     (6, 9)
     """
-    nodes = _nodes(outputs)
+    nodes = _nodes("count_operations", outputs)
     lengths = {**dict.fromkeys([str(x.shape[0]) for x in defining(nodes)], 1), **(sizes or {})}
     total, dearest = 0, dict[tuple[Any, ...], int]()
     for node in nodes:
@@ -110,8 +111,8 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
     return total + sum(dearest.values())
 
 
-def _nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
-    return topological([outputs] if isinstance(outputs, Expr) else outputs)
+def _nodes(function: str, outputs: Expr | Iterable[Expr]) -> list[Expr]:
+    return topological(expressions(function, "outputs", outputs))
 
 
 def _elements(shape: Shape, lengths: Mapping[str, int]) -> int:

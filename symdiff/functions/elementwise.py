@@ -16,6 +16,7 @@ import sympy as sp
 
 from symdiff.graph import algebra, ops
 from symdiff.graph.algebra import as_numeric, int_power, primitive, scale, select
+from symdiff.graph.arguments import described, names_arguments
 from symdiff.graph.expr import pi
 from symdiff.graph.leaves import as_expr, number_node
 from symdiff.scalars.formula import VOCABULARY, canonical, kernel_symbol
@@ -78,7 +79,13 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
                 f"pointwise: {name} must take a fixed number of operands, not {parameter}"
             )
     symbols = [kernel_symbol(k) for k in range(len(parameters))]
-    given = sp.sympify(fn(*symbols), strict=True)
+    returned = fn(*symbols)
+    try:
+        given = sp.sympify(returned, strict=True)
+    except (sp.SympifyError, TypeError, ValueError):
+        raise TypeError(
+            f"pointwise: argument 'fn' returned {described(returned)}, which is no SymPy formula"
+        ) from None
     foreign = sorted(str(s) for s in given.free_symbols if s not in symbols)
     if foreign:
         raise ValueError(
@@ -89,7 +96,7 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
     op = ops.pointwise_op(name, formula, len(symbols), result, primitive=False)
 
     def function(*operands: Operand) -> Expr:
-        return algebra.pointwise(op, *(as_numeric(as_expr(x)) for x in operands))
+        return algebra.pointwise(op, *(as_numeric(as_expr(x, name, "operands")) for x in operands))
 
     places = [
         p.replace(kind=p.POSITIONAL_ONLY, default=p.empty, annotation=p.empty) for p in parameters
@@ -117,8 +124,9 @@ def documented(function: _F, name: str, says: str, example: str) -> _F:
 def unary(name: str, says: str, example: str) -> Unary:
     """The function of the vocabulary called ``name``, of one operand."""
 
+    @names_arguments
     def function(x: Operand, /) -> Expr:
-        return primitive(name, as_expr(x))
+        return primitive(name, as_expr(x, name, "x"))
 
     return documented(function, name, says, example)
 
@@ -126,8 +134,9 @@ def unary(name: str, says: str, example: str) -> Unary:
 def binary(name: str, says: str, example: str) -> Binary:
     """The function of the vocabulary called ``name``, of two operands."""
 
+    @names_arguments
     def function(x: Operand, y: Operand, /) -> Expr:
-        return primitive(name, as_expr(x), as_expr(y))
+        return primitive(name, as_expr(x, name, "x"), as_expr(y, name, "y"))
 
     return documented(function, name, says, example)
 
@@ -223,6 +232,7 @@ def reciprocal(x: Operand, /) -> Expr:
     return int_power(as_numeric(as_expr(x)), -1, True)
 
 
+@names_arguments
 def square(x: Operand, /) -> Expr:
     """``x²``.
 
@@ -231,9 +241,10 @@ def square(x: Operand, /) -> Expr:
     >>> sd.square(x) is x * x
     True
     """
-    return int_power(as_numeric(as_expr(x)), 2, True)
+    return int_power(as_numeric(as_expr(x, "square", "x")), 2, True)
 
 
+@names_arguments
 def sqrt(x: Operand, /) -> Expr:
     """``√x``; nan for negative x.
 
@@ -242,7 +253,7 @@ def sqrt(x: Operand, /) -> Expr:
     >>> sd.diff(sd.sqrt(x), x) is 1 / (2 * sd.sqrt(x))
     True
     """
-    return int_power(as_numeric(as_expr(x)), Fraction(1, 2), True)
+    return int_power(as_numeric(as_expr(x, "sqrt", "x")), Fraction(1, 2), True)
 
 
 floor_divide = binary(
@@ -390,6 +401,7 @@ minimum = binary(
 )
 
 
+@names_arguments
 def where(condition: Operand, x: Operand, y: Operand, /) -> Expr:
     """``x`` where the condition is true, else ``y``; what is not selected does not count, even nan.
 
@@ -399,7 +411,9 @@ def where(condition: Operand, x: Operand, y: Operand, /) -> Expr:
     >>> sd.where(x > 0, f, 1) is sd.where(x > 0, x * sd.log(x), 1)
     True
     """
-    return select(as_expr(condition), as_expr(x), as_expr(y))
+    return select(
+        as_expr(condition, "where", "condition"), as_expr(x, "where", "x"), as_expr(y, "where", "y")
+    )
 
 
 def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None) -> Expr:

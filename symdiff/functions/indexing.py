@@ -25,6 +25,7 @@ from symdiff.functions.shaping import (
 )
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, opaque, primitive, size
+from symdiff.graph.arguments import DEEPEST, wholes
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
@@ -89,10 +90,12 @@ def getitem(x: Expr, key: object) -> Expr:
 # The key ----------------------------------------------------------------------------------------
 
 
-def _has_length(part: object) -> bool:
+def _has_length(part: object, depth: int = 0) -> bool:
     """Whether a part is a place that is known by name, or a list of places with one."""
     if isinstance(part, list):
-        return any(map(_has_length, part))
+        if depth > DEEPEST:
+            raise IndexError(f"getitem: lists of places are nested more than {DEEPEST} deep")
+        return any(_has_length(item, depth + 1) for item in part)
     return isinstance(part, Length)
 
 
@@ -142,7 +145,10 @@ def _part(part: object) -> Any:
         part = part.op.value if isinstance(part.op, ops.Constant) else number_of(part)
         if part is None:
             raise Unsupported("getitem: an index that is an expression")
-    array = np.asarray(part)
+    try:
+        array = np.asarray(part)
+    except ValueError:
+        raise IndexError(f"getitem: {part!r} is no array: its rows differ in length") from None
     if array.size == 0 and isinstance(part, list):
         array = array.astype(np.intp)
     if array.dtype.kind in "iu":
@@ -567,6 +573,8 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     length = operand.shape[place]
     if isinstance(parts, Length):
         raise Unsupported(f"split: into {parts} parts; each is an expression: give an int")
+    if not isinstance(parts, int):
+        parts = wholes("split", "parts", parts, Length)
     listed("split", expressions=parts if isinstance(parts, int) else len(parts))
     cuts: list[Any]
     if isinstance(length, str) and not isinstance(length, Length):

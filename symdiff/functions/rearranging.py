@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from symdiff.functions.shaping import full as filled
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, linear, primitive
 from symdiff.graph.algebra import select as where
+from symdiff.graph.arguments import described, unfit, wholes
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr
@@ -296,6 +296,9 @@ def append(x: Operand, values: Operand, /, axis: int | None = None) -> Expr:
     return concat([x, values], axis=axis)
 
 
+_MOST_PARTS = 10**6  # each is an expression
+
+
 def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
     """Parts of x along ``axis``: so many, the first ones longer by one if need be, or at places.
 
@@ -313,6 +316,10 @@ def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> lis
         if parts < 1:
             raise ShapeError(f"array_split: no split into {parts} parts")
         listed("array_split", expressions=parts)
+        if parts > _MOST_PARTS:
+            raise ValueError(
+                f"array_split: argument 'parts': {parts} parts are more than {_MOST_PARTS}"
+            )
         sizes = [(length + parts - 1 - k) // parts for k in range(parts)]
         ends = accumulate(sizes, initial=0)
         before = (slice(None),) * axis_of("array_split", axis, operand.ndim)
@@ -454,9 +461,7 @@ def sliding_window_view(x: Expr, window_shape: Dim | Sequence[Dim], axis: Axis =
     name = "sliding_window_view"
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     places = [axis_of(name, k, x.ndim) for k in axes]
-    many = isinstance(window_shape, Sequence | np.ndarray) and not isinstance(window_shape, str)
-    given = window_shape if many else (window_shape,)
-    lengths = [n if isinstance(n, Length) else index(n) for n in given]  # type: ignore[arg-type,union-attr]
+    lengths = wholes(name, "window_shape", window_shape, Length)
     if len(lengths) != len(places):
         raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
     for place, length in zip(places, lengths, strict=True):
@@ -483,21 +488,21 @@ def repeat(x: Expr, repeats: Dim | Sequence[int], axis: int | None = None) -> Ex
     if axis is None:
         x, axis = reshape(x, -1), 0
     place = axis_of("repeat", axis, x.ndim)
-    counts = np.asarray(repeats, object if isinstance(repeats, Length) else None)
-    if counts.dtype.kind not in "iuO" or (counts.dtype.kind != "O" and (counts < 0).any()):
+    times = wholes("repeat", "repeats", repeats, Length)
+    if any(isinstance(count, int) and count < 0 for count in times):
         raise ValueError(f"repeat: {repeats!r} are not numbers of repetitions")
     length = x.shape[place]
-    if counts.size == 1:
-        count = repeats if isinstance(repeats, Length) else int(counts.reshape(()))
+    if len(times) == 1:
+        count = times[0]
         before, after = x.shape[:place], x.shape[place + 1 :]
         wide = broadcast_to(expand_dims(x, place + 1), (*before, length, count, *after))
         return reshape(wide, (*before, _times("repeat", length, count), *after))
-    if counts.shape != (length,):
+    if len(times) != length:
         raise ShapeError(
-            f"repeat: {counts.size} numbers of repetitions for axis {place} of length {length}"
+            f"repeat: {len(times)} numbers of repetitions for axis {place} of length {length}"
         )
-    listed("repeat", sum(counts.tolist()))
-    return take(x, np.repeat(np.arange(length), counts), axis=place)
+    listed("repeat", sum(times))
+    return take(x, np.repeat(np.arange(length), times), axis=place)
 
 
 def _times(name: str, length: Dim, count: Dim) -> Dim:
@@ -515,17 +520,13 @@ def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
     >>> sd.tile(sd.symbol("x", 3), (2, 2)).shape
     (2, 6)
     """
-    given = (reps,) if isinstance(reps, int | Length) else reps
-    try:
-        counts = tuple([count if isinstance(count, Length) else index(count) for count in given])
-    except TypeError:
-        raise TypeError(f"tile: reps: {reps!r} are no whole numbers of copies") from None
-    if any(isinstance(count, int) and count < 0 for count in counts):
+    copies = wholes("tile", "reps", reps, Length)
+    if any(isinstance(count, int) and count < 0 for count in copies):
         raise ValueError(f"tile: {reps!r} are not numbers of copies")
-    counts = (1,) * (x.ndim - len(counts)) + counts
-    x = _ranked_in_front(x, len(counts))
-    shape = tuple(_times("tile", dim, count) for dim, count in zip(x.shape, counts, strict=True))
-    for k, (dim, count) in enumerate(zip(x.shape, counts, strict=True)):
+    copies = (1,) * (x.ndim - len(copies)) + copies
+    x = _ranked_in_front(x, len(copies))
+    shape = tuple(_times("tile", dim, count) for dim, count in zip(x.shape, copies, strict=True))
+    for k, (dim, count) in enumerate(zip(x.shape, copies, strict=True)):
         if count != 1:
             wide = broadcast_to(expand_dims(x, k), (*x.shape[:k], count, dim, *x.shape[k + 1 :]))
             x = reshape(wide, (*x.shape[:k], shape[k], *x.shape[k + 1 :]))
@@ -638,9 +639,14 @@ def _extended(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
 
 
 def _widths(x: Expr, pad_width: object) -> list[tuple[Dim, Dim]]:
-    widths = np.asarray(pad_width)
-    if widths.dtype.kind == "U":  # with one that is known by name
-        widths = np.asarray(pad_width, object)
+    try:
+        widths = np.asarray(pad_width)
+        if widths.dtype.kind == "U":  # with one that is known by name
+            widths = np.asarray(pad_width, object)
+    except (TypeError, ValueError, RecursionError):
+        raise unfit(
+            "pad", "pad_width", "an int, a pair, or a pair for each axis", pad_width
+        ) from None
     one_by_one = widths.ravel().tolist()
     if not all(isinstance(n, int | Length) and not isinstance(n, bool) for n in one_by_one):
         raise TypeError(f"pad: widths {pad_width!r} are not integers")
@@ -655,26 +661,35 @@ def _widths(x: Expr, pad_width: object) -> list[tuple[Dim, Dim]]:
     return [(before, after) for before, after in table]
 
 
-def _pairs(x: Expr, values: object) -> list[tuple[Operand, Operand]]:
+def _is_row(values: Any) -> bool:
+    return isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim > 0)
+
+
+def _pairs(x: Expr, values: object) -> list[tuple[Expr, Expr]]:
     """A pair of values for each axis."""
-    table: NDArrayOfObjects = np.empty((), dtype=object)
-    if isinstance(values, Sequence | np.ndarray):
-        rows = [list(v) if isinstance(v, Sequence | np.ndarray) else v for v in values]
-        nested = any(isinstance(row, list) for row in rows)
-        table = np.empty((len(rows), len(rows[0])) if nested else len(rows), dtype=object)
-        for place in np.ndindex(table.shape):
-            table[place] = rows[place[0]][place[1]] if nested else rows[place[0]]
-    else:
-        table[()] = values
-    wide = np.broadcast_to(table, (x.ndim, 2))
-    return [(wide[k, 0], wide[k, 1]) for k in range(x.ndim)]
+    rows = [list(v) if _is_row(v) else [v] for v in values] if _is_row(values) else [[values]]  # type: ignore[attr-defined]  # a row
+    if len(set(map(len, rows))) > 1:
+        raise ValueError(f"pad: constant_values {described(values)} are no rows of one length")
+    table: NDArrayOfObjects = np.empty((len(rows), len(rows[0]) if rows else 1), dtype=object)
+    for i, j in np.ndindex(table.shape):
+        table[i, j] = as_expr(rows[i][j], "pad", "constant_values")
+    if _is_row(values) and not any(_is_row(v) for v in values):  # type: ignore[attr-defined]  # a row
+        table = table[:, 0]
+    try:
+        wide = np.broadcast_to(table, (x.ndim, 2))
+    except ValueError:
+        raise ValueError(
+            f"pad: constant_values of shape {shape_text(table.shape)} do not fit the {x.ndim} axes "
+            f"of {shape_text(x.shape)}"
+        ) from None
+    return [(before, after) for before, after in wide]
 
 
 NDArrayOfObjects = np.ndarray[Any, np.dtype[np.object_]]
 
 
-def _is_number_zero(value: Operand) -> bool:
-    return number_of(as_expr(value)) == 0
+def _is_number_zero(value: Expr) -> bool:
+    return number_of(value) == 0
 
 
 def _among_zeros(x: Expr, widths: list[tuple[Dim, Dim]]) -> Expr:

@@ -36,6 +36,7 @@ from symdiff.graph.algebra import (
     primitive,
     product,
 )
+from symdiff.graph.arguments import real
 from symdiff.graph.axes import PATTERNS, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, full, number_node, number_of
@@ -348,6 +349,8 @@ def norm(
     if ord is None or (len(axes) == 2 and ord == "fro") or (len(axes) == 1 and ord == 2):
         return primitive("norm_sqrt", sum(operand * operand, axes, keepdims=keepdims))
     if len(axes) == 1 and not isinstance(ord, str):
+        if math.isnan(real("norm", "ord", ord)):
+            raise ValueError("norm: the order is nan")
         return _vector_norm(operand, ord, axes[0], keepdims)
     if len(axes) == 2:
         return _matrix_norm(operand, ord, axes, keepdims)

@@ -8,16 +8,18 @@ the result is an int or a name.
 from __future__ import annotations
 
 import builtins
+import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.exceptions import AxisError
 
 from symdiff.contexts import contained
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import contraction, leaves, lengths, number, ops
 from symdiff.graph.algebra import as_numeric, linear, opaque, primitive
+from symdiff.graph.arguments import DEEPEST, whole, wholes
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, checked_shape, number_node, number_of
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Axis = int | tuple[int, ...] | None
-_DEEPEST = 64  # of lists: NumPy's arrays have no more axes
 
 __all__ = [
     "arange",
@@ -74,6 +75,10 @@ def rearrangement(
         operand = as_expr(x)
         return boolean_as(operand, move(operand, *args, **kwargs))
 
+    signature = inspect.signature(move)
+    first, *others = signature.parameters.values()
+    operand = first.replace(annotation="Operand")
+    function.__signature__ = signature.replace(parameters=[operand, *others])  # type: ignore[attr-defined]  # read by inspect
     return function
 
 
@@ -94,14 +99,20 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if isinstance(axis, Node):
         raise _no_axis(name, axis)
-    return normalize_axis_tuple(axis, ndim, argname=name)
+    places = tuple([axis_of(name, k, ndim) for k in wholes(name, "axis", axis)])
+    if len(set(places)) < len(places):
+        raise ValueError(f"{name}: argument 'axis': repeated axis in {axis}")
+    return places
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:
     """One axis, counted from the front; raises as ``axes_of`` does."""
     if isinstance(axis, Node):
         raise _no_axis(name, axis)
-    return normalize_axis_index(axis, ndim, msg_prefix=name)
+    place = whole(name, "axis", axis)
+    if not -ndim <= place < ndim:
+        raise AxisError(place, ndim, name)
+    return place % ndim
 
 
 def _no_axis(name: str, axis: Node) -> TypeError:
@@ -131,8 +142,8 @@ def assembled(value: Values) -> Expr:
 
 
 def _assembled(value: Any, depth: int) -> Expr:
-    if depth > _DEEPEST:
-        raise ValueError(f"lists are nested more than {_DEEPEST} deep")
+    if depth > DEEPEST:
+        raise ValueError(f"lists are nested more than {DEEPEST} deep")
     rows = [_assembled(v, depth + 1) if isinstance(v, list | tuple) else as_expr(v) for v in value]
     if not rows:
         return leaves.full((0,), 0)
@@ -310,8 +321,8 @@ def reshape(x: Expr, *shape: Dim | Sequence[Dim]) -> Expr:
     >>> sd.reshape(X, -1, 6).shape, sd.reshape(X, ("n", 3, 2)).shape
     (('n', 6), ('n', 3, 2))
     """
-    given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | str) else shape
-    after = _completed(x.shape, tuple(given))  # type: ignore[arg-type]  # mypy does not see that a lone entry is open
+    one = shape[0] if len(shape) == 1 else shape
+    after = _completed(x.shape, wholes("reshape", "shape", one, str))
     if not lengths.may_be_equal(lengths.product(after), lengths.product(x.shape)):
         raise _cannot_reshape(x.shape, after)
     return reshaped(x, after)

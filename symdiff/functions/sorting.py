@@ -34,6 +34,7 @@ from symdiff.functions.shaping import (
 )
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, divide, floating, opaque, primitive, select, size
+from symdiff.graph.arguments import real, wholes
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.leaves import as_expr, constant, number_node
 from symdiff.graph.lengths import Length, LengthLetter
@@ -120,7 +121,7 @@ def partition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) ->
         if axis is None
         else operand.shape[axis_of("partition", axis, operand.ndim)]
     )
-    for k in np.atleast_1d(kth).tolist():
+    for k in wholes("partition", "kth", kth):
         if isinstance(length, int) and not -length <= k < length:
             raise ValueError(f"partition: place {k} of an axis of length {length}")
     return sort(operand, axis)
@@ -253,8 +254,9 @@ def quantile(
     >>> sd.quantile(x, 0.5).shape, sd.quantile(x, [0.1, 0.9]).shape
     ((), (2,))
     """
-    if isinstance(q, Sequence | np.ndarray) and not isinstance(q, str):
+    if isinstance(q, list | tuple) or (isinstance(q, np.ndarray) and q.ndim):
         return stack([quantile(x, v, axis, keepdims=keepdims) for v in q])
+    q = real("quantile", "q", q)
     if not 0 <= q <= 1:
         raise ValueError(f"quantile: {q!r} is not in [0, 1]")
     lines, n, axes = _sorted_lines("quantile", x, axis)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from symdiff.contexts import listed
 from symdiff.functions.elementwise import Unary, binary, documented, log, log1p, unary, where
 from symdiff.graph.algebra import as_numeric, primitive, scale
+from symdiff.graph.arguments import described
 from symdiff.graph.expr import pi
 from symdiff.graph.leaves import as_expr, number_node, number_of
 from symdiff.graph.number import exact_exponent
@@ -59,8 +60,11 @@ def factorial(x: Operand, /) -> Expr:
     return gamma(as_numeric(as_expr(x)) + 1)
 
 
+_MOST_DIMENSIONS = 2000
+
+
 def multigammaln(a: Operand, d: int, /) -> Expr:
-    """The logarithm of the multivariate gamma function of an integer dimension d >= 1.
+    """The logarithm of the multivariate gamma function of an integer dimension d from 1 to 2000.
 
     ``d (d - 1)/4 log(π) + sum of gammaln(a - k/2)`` over k = 0 ... d - 1, for a > (d - 1)/2; nan
     for other a, where SciPy raises ValueError.  Raises ValueError for any other d.
@@ -70,9 +74,14 @@ def multigammaln(a: Operand, d: int, /) -> Expr:
     >>> print(sd.evalf(sd.multigammaln(a, 3), 10, {a: 2.5}))
     1.880995462
     """
-    dimension = number_of(as_expr(d))
+    dimension = number_of(as_expr(d, "multigammaln", "d"))
     if not isinstance(dimension, int) or dimension < 1:
         raise ValueError(f"multigammaln: the dimension {d!r} is not an integer >= 1")
+    if dimension > _MOST_DIMENSIONS:
+        raise ValueError(
+            f"multigammaln: the dimension {described(d)} has as many terms; the largest is "
+            f"{_MOST_DIMENSIONS}"
+        )
     listed("multigammaln", expressions=dimension)
     operand = as_numeric(as_expr(a))
     total = scale(Fraction(dimension * (dimension - 1), 4), log(pi))
@@ -288,8 +297,8 @@ def betainc(a: Operand, b: Operand, x: Operand, /) -> Expr:
 
 
 def _bessel(name: str, n: Operand, x: Operand) -> Expr:
-    order = number_of(as_expr(n))
-    if order is None or not math.isfinite(order):
+    order = number_of(as_expr(n, name, "n"))
+    if order is None or not abs(order) < math.inf:
         raise ValueError(
             f"{name}: the order {n!r} is not a finite number; it has to be one, for there "
             "is no derivative by it"

@@ -39,6 +39,7 @@ from symdiff.graph.algebra import (
     size,
     sub,
 )
+from symdiff.graph.arguments import expressions
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become
 from symdiff.graph.contraction import contract, strong
@@ -620,7 +621,7 @@ def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
     >>> free_symbols([x * y, y**2]), y in free_symbols(x)
     ((x, y), False)
     """
-    stack = list(dict.fromkeys([outputs] if isinstance(outputs, Expr) else outputs))[::-1]
+    stack = list(dict.fromkeys(expressions("free_symbols", "outputs", outputs)))[::-1]
     seen = set(stack)
     found: list[Expr] = []
     while stack:
@@ -705,7 +706,7 @@ def nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
     >>> len(sd.nodes(x * x + 1))
     3
     """
-    return topological([outputs] if isinstance(outputs, Node) else outputs)
+    return topological(expressions("nodes", "outputs", outputs))
 
 
 def is_within(e: Expr, most: int) -> bool:

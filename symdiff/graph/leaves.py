@@ -79,7 +79,12 @@ def named_dummy(name: str, shape: Shape = (), dtype: Dtype = float) -> Expr:
 
 def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
     """A shape given by the user as a tuple of ints >= 0 and lengths that are known by name."""
-    entries = (shape,) if isinstance(shape, int | str | np.integer) else tuple(shape)
+    if isinstance(shape, int | str | np.integer):
+        entries: tuple[Any, ...] = (shape,)
+    elif isinstance(shape, Node | bytes | dict | set) or not np.iterable(shape):
+        raise TypeError(f"shape {shape!r} is neither an int, a name nor a tuple of these")
+    else:
+        entries = tuple(shape)
     out: list[Dim] = []
     for dim in entries:
         if dim.__class__ is int and dim >= 0:
@@ -140,26 +145,35 @@ def constant(value: object) -> Expr:
     ((), (1, 2))
     """
     if isinstance(value, list | tuple):
-        value = np.array(value)
-    return as_expr(value)
+        try:
+            value = np.array(value)
+        except (ValueError, RecursionError):
+            raise ValueError("constant: the lists are no rows of one length") from None
+    return as_expr(value, "constant", "value")
 
 
-def as_expr(value: object) -> Expr:
+def as_expr(value: object, function: str = "", argument: str = "") -> Expr:
     """``value`` as an expression: an Expr, a number, a NumPy array, or SymPy's pi and E.
 
-    Raises TypeError for anything else, and for complex data.
+    Raises TypeError for anything else, and for complex data, naming the function and the argument
+    where they are given.
     """
     if isinstance(value, Node):
         return value  # type: ignore[return-value]  # every node is an Expr
-    if isinstance(value, np.ndarray) and value.ndim:
-        return _array(value)
-    if isinstance(value, np.ndarray | np.generic):
-        value = _unmasked(value).item()
-    if isinstance(value, Length):
-        return expression(value)
-    if value is sp.pi or value is sp.E:
-        return make(ops.exact_op("pi" if value is sp.pi else "e", value), (), (), float)
-    return number_node(number.exact(value))
+    try:
+        if isinstance(value, np.ndarray) and value.ndim:
+            return _array(value)
+        if isinstance(value, np.ndarray | np.generic):
+            value = _unmasked(value).item()
+        if isinstance(value, Length):
+            return expression(value)
+        if value is sp.pi or value is sp.E:
+            return make(ops.exact_op("pi" if value is sp.pi else "e", value), (), (), float)
+        return number_node(number.exact(value))
+    except TypeError as error:
+        if not function:
+            raise
+        raise TypeError(f"{function}: argument {argument!r}: {error}") from None
 
 
 def _unmasked(value: object) -> Any:

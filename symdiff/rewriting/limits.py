@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import sympy as sp
 from mpmath import mp
 
-from symdiff.errors import Unsupported
+from symdiff.errors import ShapeError, Unsupported
 from symdiff.exact.components import primitives
 from symdiff.exact.evaluation import one_mpmath, plain_number
 from symdiff.exact.witnesses import moved, noisy_values, points, values
+from symdiff.graph.axes import shape_text
 from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import free_symbols
 from symdiff.graph.leaves import as_expr, number_of
@@ -152,6 +153,10 @@ class _Approach:
         if self.variable in self.point.free_symbols:
             raise ValueError(f"{name}: the point {self.x0!r} contains the variable {self.x!r}")
         self.parts = self.way.formulas(f)
+        if not self.parts:
+            raise ShapeError(
+                f"{name}: an expression of shape {shape_text(f.shape)} has no elements"
+            )
 
     def check(self, result: Expr, sides: Sequence[int], holds: Callable[[_Side, int], Any]) -> None:
         """Raise Unsupported unless ``holds`` is true of every element, wherever it can be told.

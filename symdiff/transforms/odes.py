@@ -24,6 +24,7 @@ from symdiff.functions.shaping import (
 )
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_real, opaque, total
+from symdiff.graph.arguments import real
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import names
 from symdiff.graph.contraction import broadcast_to
@@ -108,7 +109,7 @@ def odeint(
     for name, given in (("events", events), ("dense_output", dense_output or None)):
         if given is not None:
             raise Unsupported(f"odeint: {name}={given!r} is not supported; t has all times")
-    if method not in TABLEAUS:
+    if not isinstance(method, str) or method not in TABLEAUS:
         raise ValueError(f"odeint: method={method!r}; there are {', '.join(TABLEAUS)}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"odeint: max_steps={max_steps!r} is no number of steps")
@@ -132,7 +133,8 @@ def odeint(
     small = not tableau.is_explicit and isinstance(size, int) and size <= _SMALL
     guess = named_dummy("guess", (len(tableau.b), *y.shape))
     kept = len(tableau.b) * size if small else 0
-    further = method, float(rtol), float(atol), max_steps, kept, bool(sensitivities)
+    tolerances = real("odeint", "rtol", rtol), real("odeint", "atol", atol)
+    further = method, *tolerances, max_steps, kept, bool(sensitivities)
     op = equations(Mesh, "mesh", stated, z, [time, *params.values()], *further)
     assert isinstance(op, Mesh)
     state = _State(y, time, named_dummy("h", ()), guess)

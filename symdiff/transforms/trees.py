@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from symdiff.graph.arguments import DEEPEST
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
 
@@ -11,14 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def leaves_of(tree: Any) -> list[Any]:
+def leaves_of(tree: Any, depth: int = 0) -> list[Any]:
     """What stands in tuples, lists and dicts, in their order; None is an empty tree."""
+    if depth > DEEPEST:  # in itself, too
+        raise ValueError(f"tuples, lists and dicts are nested more than {DEEPEST} deep")
     if tree is None:
         return []
     if isinstance(tree, dict):
         tree = list(tree.values())
     if isinstance(tree, tuple | list):
-        return [leaf for branch in tree for leaf in leaves_of(branch)]
+        return [leaf for branch in tree for leaf in leaves_of(branch, depth + 1)]
     return [tree]
 
 

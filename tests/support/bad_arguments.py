@@ -7,7 +7,8 @@ makes such a call and says what is wrong with its answer, or None:
 - a refusal must come from a ``raise`` statement of the library, and its message must name the
   function or the argument;
 - no call may run without end, and none may exhaust Python's stack or the memory;
-- an accepted value is fine: many of ``BAD`` are right in some place.
+- an accepted value is fine: many of ``BAD`` are right in some place;
+- what a function of the caller's raises, when the library calls it, is the caller's own.
 
 To see every fault of a namespace, by cause: ``python -m tests.support.bad_arguments sd``.
 """
@@ -25,6 +26,7 @@ from collections import Counter, defaultdict
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from inspect import isfunction
 from itertools import count
 from operator import attrgetter
 from pathlib import Path
@@ -35,7 +37,7 @@ import sympy as sp
 
 import numeric as nm
 import symdiff as sd
-from tests.support import bad_calls_sd
+from tests.support import bad_calls_nm, bad_calls_sd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -122,7 +124,14 @@ class Namespace(NamedTuple):
     calls: Mapping[str, Callable[[], Valid]]
 
 
-NAMESPACES: dict[str, Namespace] = {"sd": Namespace(lambda: sd, bad_calls_sd.CALLS)}
+NAMESPACES: dict[str, Namespace] = {
+    "sd": Namespace(lambda: sd, bad_calls_sd.CALLS),
+    "numeric": Namespace(lambda: nm, bad_calls_nm.CALLS),
+    "Function": Namespace(bad_calls_nm.function, bad_calls_nm.FUNCTION),
+    "Sharded": Namespace(bad_calls_nm.of_shards, bad_calls_nm.SHARDED),
+    "Problem": Namespace(bad_calls_nm.problem, bad_calls_nm.PROBLEM),
+    "Equations": Namespace(bad_calls_nm.equations, bad_calls_nm.EQUATIONS),
+}
 
 
 class Case(NamedTuple):
@@ -170,7 +179,17 @@ _ARITY = re.compile(
 def fault(case: Case) -> str | None:
     """What is wrong with the answer to a bad argument, or None."""
     function, valid, words = _call(case)
-    return judged(function, valid.with_bad(case.place, BAD[case.value]()), words)
+    value = BAD[case.value]()
+    if callable(value) and not isfunction(value) and _is_for_functions(function, case.place):
+        return None  # what it raises is its own, and no frame tells so
+    return judged(function, valid.with_bad(case.place, value), words)
+
+
+def _is_for_functions(function: Any, place: int | str) -> bool:
+    """Whether an argument is a function: what the library calls."""
+    (name,) = _argument(function, place) or {None}
+    parameters = inspect.signature(function).parameters
+    return name in parameters and "Callable" in str(parameters[name].annotation)
 
 
 def valid_result(namespace: str, name: str) -> Any:
@@ -228,6 +247,8 @@ def _wrong(error: Exception, names: set[str]) -> str | None:
     text = str(error)
     if isinstance(error, TypeError) and _ARITY.search(text):
         return None
+    if _is_of_caller(error.__traceback__):
+        return None
     shown = f"{type(error).__name__}: {text[:150]}"
     at = _place(error.__traceback__)
     if isinstance(error, _NEVER):
@@ -237,6 +258,13 @@ def _wrong(error: Exception, names: set[str]) -> str | None:
     if not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names):
         return f"{shown}, names none of {sorted(names)}, in {at}"
     return None
+
+
+def _is_of_caller(tb: TracebackType | None) -> bool:
+    """Whether the library had called a function of the caller's, from the tables of valid calls."""
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(tb)]
+    inside = [k for k, file in enumerate(files) if file.startswith(_LIBRARY)]
+    return bool(inside) and any("bad_" in Path(file).name for file in files[inside[0] :])
 
 
 def _is_raised_by_library(tb: TracebackType | None) -> bool:

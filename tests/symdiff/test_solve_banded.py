@@ -86,7 +86,7 @@ def test_without_scipy_it_is_refused_by_name(monkeypatch):
         ((1, 1), ((3, 4), ()), sd.ShapeError, "solve_banded: .* equally long"),
         ((1, 1), ((3,), (3,)), sd.ShapeError, "solve_banded"),
         ((1, 1), ((2, 3, 4), (5, 4, 1)), sd.ShapeError, "solve_banded: .* broadcast"),
-        ((0.5, 1), ((3, 4), (4,)), TypeError, "integer"),
+        ((0.5, 1), ((3, 4), (4,)), TypeError, "expects a tuple of 2 ints"),
     ],
 )
 def test_wrong_arguments(sides, shapes, error, message):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from symdiff.contexts import allowance, contained
+from symdiff.graph.arguments import expressions, unfit
 from symdiff.graph.expr import free_symbols
 from symdiff.graph.leaves import as_expr, named_size
 from symdiff.graph.lengths import Length
@@ -107,7 +108,13 @@ def _given(
     symbols: Mapping[str, Expr] | Iterable[Expr],
 ) -> tuple[dict[str, Expr], dict[str, Expr]]:
     """The meanings of names: what is given, and the lengths of its axes."""
-    named = symbols.items() if isinstance(symbols, Mapping) else ((x.name, x) for x in symbols)
-    given = {normal(name): as_expr(value) for name, value in named}
+    if isinstance(symbols, Mapping):
+        named = symbols
+    else:
+        named = {x.name: x for x in expressions("parse", "symbols", symbols)}
+    for name in named:
+        if not isinstance(name, str):
+            raise unfit("parse", "symbols", "names as keys", name)
+    given = {normal(name): as_expr(value, "parse", "symbols") for name, value in named.items()}
     dims = [dim for x in given.values() for dim in x.shape if isinstance(dim, Length)]
     return given, {name: named_size(name) for dim in dims for name in dim.names}

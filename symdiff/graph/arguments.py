@@ -1,0 +1,484 @@
+"""The front door: what public functions take, and how a wrong argument is refused by name.
+
+``door`` wraps a public function.  A call that succeeds costs one ``try``.  When a call fails,
+its arguments are read once more, by the annotations of the function: the first that does not fit
+its own is named, with what came and what is wanted.  An error of other causes passes as it is.
+
+``as_expr``, ``axes_of`` and other readers inside functions name the function too; where they have
+done so, their message stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, wraps
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from symdiff.errors import ParseError
+from symdiff.graph import number
+from symdiff.graph.axes import shape_text
+from symdiff.graph.leaves import as_expr, checked_dtype, checked_shape
+from symdiff.graph.lengths import Length, LengthLetter
+from symdiff.graph.node import Node
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from symdiff.graph.expr import Expr
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_REFUSALS = TypeError, ValueError, IndexError, NotImplementedError
+_LIBRARY = "symdiff", "numeric"
+_LARGEST = 2**63  # of ints that count, or number axes
+DEEPEST = 64  # of lists: NumPy's arrays have no more axes
+
+
+def door(function: _Function) -> _Function:
+    """``function``, whose refusals of arguments name the function and the argument.
+
+    >>> def total(x: float, axis: "int | None" = None) -> float:
+    ...     return x + axis
+    >>> door(total)(1.0, "rows")
+    Traceback (most recent call last):
+    TypeError: total: argument 'axis' expects an int or None, got 'rows' (str)
+    """
+
+    @wraps(function)
+    def call(*args: Any, **words: Any) -> Any:
+        try:
+            return function(*args, **words)
+        except Exception as error:
+            refusal = refused(function, args, words, error)
+            if refusal is error:
+                raise
+            raise refusal from None
+
+    return cast("_Function", call)
+
+
+def names_arguments(function: _Function) -> _Function:
+    """Mark a function that names its arguments in every refusal: a door would cost it time."""
+    function.names_arguments = True  # type: ignore[attr-defined]
+    return function
+
+
+def doors(namespace: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The public functions of a namespace by name, behind doors: one to each function."""
+    functions = {name: namespace[name] for name in names if inspect.isfunction(namespace[name])}
+    behind = {}
+    for function in functions.values():
+        if hasattr(function, "names_arguments") or hasattr(function, "public"):
+            continue
+        function.public = behind[function] = call = door(function)
+        # Where pickle finds it: the plain name is the function's, in its module.
+        call.__qualname__ = f"{function.__qualname__}.public"
+    return {name: behind.get(function, function) for name, function in functions.items()}
+
+
+def refused(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    words: Mapping[str, Any],
+    error: Exception,
+) -> Exception:
+    """The error to raise where a call of ``function`` raised ``error``.
+
+    A refusal of this library keeps its message, and names the function and the argument in front.
+    What Python or NumPy raised inside says nothing to the caller: the argument that does not fit
+    is described instead.  Where all fit, the error is not about an argument, and stays.
+    """
+    name = function.__name__
+    if isinstance(error, ParseError):  # marks a place in the text, which must stay as it is
+        return error
+    is_refusal = isinstance(error, _REFUSALS) and _is_raised_here(error.__traceback__)
+    if is_refusal and re.match(rf"{re.escape(name)}\b", str(error)):
+        return error
+    if is_refusal and isinstance(error, AxisError):
+        return AxisError(error.axis, error.ndim, name)  # type: ignore[arg-type]  # both are there
+    argument, reason = _unfit(function, args, words)
+    if not is_refusal:
+        return error if reason is None else reason
+    if isinstance(error.args[0], str):
+        where = f"{name}: argument {argument!r}" if argument else name
+        error.args = (f"{where}: {error.args[0]}", *error.args[1:])
+    return error
+
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
+
+
+def _is_raised_here(traceback: TracebackType | None) -> bool:
+    """Whether a ``raise`` statement of this library raised, and no foreign function led to it."""
+    code = None
+    while traceback is not None:
+        frame, place = traceback.tb_frame, traceback.tb_lasti
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARY:
+            return False
+        code, traceback = frame.f_code.co_code, traceback.tb_next
+    return code is not None and code[place] == _RAISE
+
+
+def _unfit(
+    function: Callable[..., Any], args: tuple[Any, ...], words: Mapping[str, Any]
+) -> tuple[str, Exception | None]:
+    """The first argument that does not fit its annotation, and the error that describes it."""
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **words)
+    except TypeError:  # Python says which is missing, or too much
+        return "", None
+    for name, value in bound.arguments.items():
+        parameter = signature.parameters[name]
+        kind = kind_of(str(parameter.annotation))
+        for item in value if parameter.kind is parameter.VAR_POSITIONAL else (value,):
+            reason = kind.reason(item)
+            if reason is not None:
+                raised = ValueError if isinstance(reason, _WrongValue) else TypeError
+                return name, raised(f"{function.__name__}: argument {name!r}{reason}")
+    return "", None
+
+
+def whole(function: str, argument: str, value: object) -> int:
+    """An argument that is one int.
+
+    >>> whole("roll", "shift", np.int8(3))
+    3
+    >>> whole("roll", "shift", 0.5)
+    Traceback (most recent call last):
+    TypeError: roll: argument 'shift' expects an int, got 0.5 (float)
+    """
+    if value.__class__ is int:
+        return value  # type: ignore[return-value]  # it is one
+    try:
+        if not isinstance(value, Node):
+            return index(value)  # type: ignore[arg-type]  # index says what is none
+    except TypeError:
+        pass
+    raise unfit(function, argument, "an int", value)
+
+
+def natural(function: str, argument: str, value: object) -> int:
+    """An argument that is one int, and not negative."""
+    number = whole(function, argument, value)
+    if number < 0:
+        raise ValueError(f"{function}: argument {argument!r} expects an int >= 0, got {number}")
+    return number
+
+
+def wholes(
+    function: str, argument: str, value: object, texts: type | tuple[()] = ()
+) -> tuple[Any, ...]:
+    """An argument that is one int or several; ``texts`` are a class of lengths that may be there.
+
+    >>> wholes("sum", "axis", 1), wholes("sum", "axis", [0, 2])
+    ((1,), (0, 2))
+    >>> wholes("reshape", "shape", ("n", 2), str)
+    ('n', 2)
+    """
+    many = isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim)
+    return tuple(
+        [
+            x if isinstance(x, texts) else whole(function, argument, x)
+            for x in (value if many else (value,))  # type: ignore[attr-defined]  # a sequence
+        ]
+    )
+
+
+def real(function: str, argument: str, value: object) -> float:
+    """An argument that is one real number, as a float.
+
+    >>> real("quantile", "q", 1)
+    1.0
+    """
+    if not number.is_number(value):
+        raise unfit(function, argument, "a real number", value)
+    try:
+        return float(value)  # type: ignore[arg-type]  # it is a number
+    except OverflowError:
+        raise ValueError(
+            f"{function}: argument {argument!r} is beyond all floats: {described(value)}"
+        ) from None
+
+
+def expressions(function: str, argument: str, value: object) -> list[Expr]:
+    """An argument that is an expression or several.
+
+    >>> import symdiff as sd
+    >>> expressions("nodes", "outputs", sd.symbol("x"))
+    [x]
+    >>> expressions("nodes", "outputs", [sd.symbol("x"), 1])
+    Traceback (most recent call last):
+    TypeError: nodes: argument 'outputs' expects an expression or a list of expressions, got 1 (int)
+    """
+    wanted = "an expression or a list of expressions"
+    if isinstance(value, Node):
+        return [value]  # type: ignore[list-item]  # every node is an Expr
+    if isinstance(value, str | bytes | Mapping) or not np.iterable(value):
+        raise unfit(function, argument, wanted, value)
+    parts = list(value)
+    for part in parts:
+        if not isinstance(part, Node):
+            raise unfit(function, argument, wanted, part)
+    return parts
+
+
+def unfit(function: str, argument: str, wanted: str, value: object) -> TypeError:
+    """The error for an argument of a wrong type."""
+    return TypeError(f"{function}: argument {argument!r} expects {wanted}, got {described(value)}")
+
+
+def described(value: object) -> str:
+    """A value by content and type, for messages: ``'x' (str)``, ``array of shape (2, 3)``.
+
+    >>> described("x"), described(None), described(np.ones((2, 3)))
+    ("'x' (str)", 'None', 'array of shape (2, 3) and dtype float64')
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, np.ndarray):
+        masked = "masked " if isinstance(value, np.ma.MaskedArray) else ""
+        return f"{masked}array of shape {shape_text(value.shape)} and dtype {value.dtype}"
+    try:
+        text = number.shortened(value)
+    except Exception:  # an object that cannot be shown is refused all the same
+        text = "a value"
+    if isinstance(value, Node):
+        return f"{text} (expression of shape {shape_text(value.shape)})"
+    return f"{text} ({type(value).__name__})"
+
+
+# What annotations mean ----------------------------------------------------------------------------
+
+
+class _WrongValue(str):
+    """A reason about the value of an argument of the right type."""
+
+    __slots__ = ()
+
+
+class Kind(NamedTuple):
+    """Values that an annotation admits.
+
+    ``read`` raises TypeError or ValueError for others.  ``says`` is whether its message describes
+    the fault; otherwise ``wanted`` is what is expected.
+    """
+
+    wanted: str
+    read: Callable[[Any], object]
+    says: bool = False
+    plural: str = ""
+
+    def fits(self, value: object) -> bool:
+        """Whether a value is of this kind."""
+        try:
+            self.read(value)
+        except Exception:  # a value of a foreign class may raise anything when it is read
+            return False
+        return True
+
+    def reason(self, value: object) -> str | None:
+        """What is wrong with a value, to follow the name of the argument; None if nothing is."""
+        try:
+            self.read(value)
+        except ValueError as error:
+            text = f": {error}" if self.says else self._expected(value)
+            return _WrongValue(text)
+        except TypeError as error:
+            return f": {error}" if self.says else self._expected(value)
+        except Exception:  # as above
+            return self._expected(value)
+        return None
+
+    def _expected(self, value: object) -> str:
+        return f" expects {self.wanted}, got {described(value)}"
+
+
+def _read_int(value: object) -> None:
+    if isinstance(value, Node):
+        raise TypeError
+    if not -_LARGEST <= index(value) < _LARGEST:  # type: ignore[arg-type]  # index says what is none
+        raise ValueError
+
+
+def _read_float(value: object) -> None:
+    if not number.is_number(value):
+        raise TypeError
+    try:
+        float(value)  # type: ignore[arg-type]  # it is a number
+    except OverflowError:
+        raise ValueError from None
+
+
+def _instance(*classes: type) -> Callable[[object], None]:
+    def read(value: object) -> None:
+        if not isinstance(value, classes):
+            raise TypeError
+
+    return read
+
+
+def _read_bool(value: object) -> None:
+    if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
+        raise TypeError
+
+
+def _read_function(value: object) -> None:
+    if not callable(value):
+        raise TypeError
+
+
+def _read_dim(value: object) -> None:
+    if not isinstance(value, str | Length | LengthLetter):
+        _read_int(value)
+
+
+def _read_values(value: object) -> None:
+    _each(value, as_expr, 0)
+
+
+def _each(value: object, read: Callable[[Any], object], depth: int) -> None:
+    if depth > DEEPEST:
+        raise ValueError(f"lists are nested more than {DEEPEST} deep")
+    if isinstance(value, list | tuple):
+        for item in value:
+            _each(item, read, depth + 1)
+    else:
+        read(value)
+
+
+_ANYTHING = Kind("anything", lambda value: None)
+_OPERAND = Kind("an expression, a number or an array", as_expr, True, "expressions")
+_INT = Kind("an int", _read_int, plural="ints")
+_LENGTH = Kind("an int or the name of a length", _read_dim, plural="lengths")
+_NONE = Kind("None", _instance(type(None)))
+
+_KINDS: dict[str, Kind] = {
+    "object": _ANYTHING,
+    "Any": _ANYTHING,
+    "Operand": _OPERAND,
+    "Expr": Kind("an expression", _instance(Node), plural="expressions"),
+    "Values": Kind(
+        "an expression, a number, an array or a list of them", _read_values, True, "arrays"
+    ),
+    "int": _INT,
+    "float": Kind("a real number", _read_float, plural="real numbers"),
+    "bool": Kind("True or False", _read_bool),
+    "str": Kind("a string", _instance(str), plural="strings"),
+    "None": _NONE,
+    "Dim": _LENGTH,
+    "Length": Kind("a length", _instance(Length, LengthLetter)),
+    "Dtype": Kind("float, int or bool", checked_dtype, says=True),
+    "int | str | Sequence[Dim]": Kind("a length or a tuple of lengths", checked_shape, says=True),
+    "Callable": Kind("a function", _read_function),
+    "Index": Kind("an array of ints", lambda value: np.asarray(value).astype(np.intp)),
+    "NDArray": Kind("an array", _instance(np.ndarray)),
+}
+_ALIASES = {"Axis": "int | tuple[int, ...] | None"}
+
+
+def _items(value: Any) -> Iterable[Any]:
+    """The items that are looked at: of an array of numbers, whose dtype tells, one is enough."""
+    if isinstance(value, np.ndarray):
+        return value.ravel()[: None if value.dtype == object else 1].tolist()
+    return value if isinstance(value, list | tuple) else ()
+
+
+@cache
+def kind_of(annotation: str) -> Kind:
+    """What an annotation admits; anything, for one that is not known."""
+    if annotation in _KINDS:
+        return _KINDS[annotation]
+    try:
+        tree = ast.parse(annotation, mode="eval").body
+    except SyntaxError:
+        return _ANYTHING
+    return _kind(tree)
+
+
+def _kind(tree: ast.expr) -> Kind:
+    if isinstance(tree, ast.BinOp):
+        return _union(list(_parts(tree)))
+    if isinstance(tree, ast.Constant):
+        return _NONE if tree.value is None else _kind(ast.parse(str(tree.value), mode="eval").body)
+    if isinstance(tree, ast.Name):
+        alias = _ALIASES.get(tree.id)
+        return _KINDS.get(tree.id, _ANYTHING) if alias is None else kind_of(alias)
+    if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Name):
+        return _generic(tree.value.id, tree.slice)
+    return _ANYTHING
+
+
+def _parts(tree: ast.expr) -> Iterable[ast.expr]:
+    if isinstance(tree, ast.BinOp):
+        yield from _parts(tree.left)
+        tree = tree.right
+    yield tree
+
+
+def _union(trees: list[ast.expr]) -> Kind:
+    kinds = [_kind(tree) for tree in trees]
+    if any(kind is _ANYTHING for kind in kinds):
+        return _ANYTHING
+    *others, last = [kind.wanted for kind in kinds]
+    wanted = f"{', '.join(others)} or {last}"
+    speaking = [kind for kind in kinds if kind is not _NONE]
+
+    def read(value: object) -> None:
+        if any(kind.fits(value) for kind in kinds):
+            return
+        if len(speaking) == 1:
+            speaking[0].read(value)
+        if any(isinstance(kind.reason(value), _WrongValue) for kind in kinds):
+            raise ValueError
+        raise TypeError
+
+    return Kind(wanted, read, len(speaking) == 1 and speaking[0].says)
+
+
+def _generic(name: str, inner: ast.expr) -> Kind:
+    if name == "Literal":
+        options = [ast.literal_eval(x) for x in getattr(inner, "elts", [inner])]
+
+        def choose(value: object) -> None:
+            if not isinstance(value, str) or value not in options:
+                raise ValueError
+
+        return Kind(" or ".join(map(repr, options)), choose)
+    if name in ("Mapping", "dict"):
+        return Kind("a dictionary", _instance(Mapping))
+    if name not in ("Sequence", "Iterable", "tuple", "list"):
+        return _KINDS.get(name, _ANYTHING)
+    items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    fixed = name == "tuple" and not (isinstance(items[-1], ast.Constant) and items[-1].value is ...)
+    item = _kind(items[0])
+    count = len(items) if fixed else None
+
+    def read(value: object) -> None:
+        if isinstance(value, Node | np.ndarray) and name != "tuple":
+            if not value.ndim:
+                raise TypeError
+        elif not isinstance(value, list | tuple | range) and not (
+            name == "Iterable" and not isinstance(value, str | bytes) and np.iterable(value)
+        ):
+            raise TypeError
+        elif count is not None and len(value) != count:
+            raise ValueError
+        for x in _items(value):
+            item.read(x)
+
+    of = item.plural or item.wanted
+    what = (
+        f"a tuple of {count} {of}"
+        if count
+        else f"a {name.lower() if name == 'tuple' else 'list'} of {of}"
+    )
+    return Kind(what, read)
