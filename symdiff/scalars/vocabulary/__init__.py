@@ -44,14 +44,12 @@ import sympy as sp
 
 from symdiff.scalars.vocabulary.bessel import *  # noqa: F403
 from symdiff.scalars.vocabulary.choices import *  # noqa: F403
-from symdiff.scalars.vocabulary.choices import abs as _abs
-from symdiff.scalars.vocabulary.choices import less
 from symdiff.scalars.vocabulary.elliptic import *  # noqa: F403
 from symdiff.scalars.vocabulary.entropies import *  # noqa: F403
 from symdiff.scalars.vocabulary.error_functions import *  # noqa: F403
 from symdiff.scalars.vocabulary.exponentials import *  # noqa: F403
 from symdiff.scalars.vocabulary.facts import *  # noqa: F403
-from symdiff.scalars.vocabulary.facts import ONE, Decision, Facts, ScalarFunction, real, real_log
+from symdiff.scalars.vocabulary.facts import Decision, Facts, ScalarFunction, real_log
 from symdiff.scalars.vocabulary.gammas import *  # noqa: F403
 from symdiff.scalars.vocabulary.integrals import *  # noqa: F403
 from symdiff.scalars.vocabulary.lambert import *  # noqa: F403
