@@ -51,6 +51,31 @@ def cluster():
         yield client
 
 
+def check_extremes():
+    """Which rows are extreme comes back to the workers; Delayed rows show their dtype late."""
+    scaled = (X - sd.mean(X, axis=0)) / sd.std(X, axis=0)
+    f = sd.max(scaled @ w) - sd.min(scaled @ w)
+    rows, at = ARRAYS[0].astype(np.float32), AT.astype(np.float32)
+    R = (ARRAYS[0] - ARRAYS[0].mean(0)) / ARRAYS[0].std(0)
+    slope = R[np.argmax(R @ AT)] - R[np.argmin(R @ AT)]
+    S = nm.sharded(f, [X, w], over="n")
+    whole = da.from_array(rows, chunks=(30, -1))
+    late = [dask.delayed(np.copy)(part) for part in np.split(rows, 8)]
+    for shards in (whole, whole[whole[:, 0] < 99], late):
+        value, (gw,) = S.value_and_grad(shards, at, wrt="w")
+        assert value.dtype == gw.dtype == np.float32
+        np.testing.assert_allclose(gw, slope, rtol=1e-5)
+
+
+def test_extremes_of_chunks():
+    with dask.config.set(scheduler="threads"):
+        check_extremes()
+
+
+def test_extremes_on_a_cluster(cluster):
+    check_extremes()
+
+
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_chunks_are_shards(scheduler):
     S, F = nm.sharded(LOSS, [X, y, w], over="n"), nm.lower(LOSS, [X, y, w])
