@@ -387,7 +387,7 @@ def precision(dtypes: Iterable[np.dtype]) -> np.dtype:
     if not numbers:
         return _FLOAT
     if numbers[0].kind == "f" and numbers.count(numbers[0]) == len(numbers):
-        return numbers[0]
+        return np.dtype(numbers[0].type)  # which is in the processor's order of bytes
     result: np.dtype = np.result_type(*numbers)
     return result if result.kind == "f" else _FLOAT
 
@@ -429,7 +429,7 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
 def _native(array: np.ndarray) -> np.ndarray:
     """The array in the processor's order of bytes, which all results have."""
     dtype = array.dtype
-    return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
+    return array if dtype.isnative else array.astype(dtype.type)
 
 
 def bindable(x: Expr, value: Any) -> Any:

@@ -189,7 +189,7 @@ def _array(value: NDArray[Any]) -> Expr:
             f"array of dtype {value.dtype}: symdiff takes real, integer or boolean arrays"
             + ("; pass real and imaginary parts" if value.dtype.kind == "c" else "")
         )
-    copy = np.array(value, value.dtype.newbyteorder("="))
+    copy = np.array(value, value.dtype.type)  # in the processor's order of bytes
     copy.setflags(write=False)
     return make(ops.Constant(copy), (), copy.shape, KINDS[copy.dtype.kind])
 

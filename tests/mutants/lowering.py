@@ -1237,13 +1237,13 @@ _machine(
 )
 _memory(
     "arguments-keep-their-order-of-bytes",
-    'return array if dtype.isnative else array.astype(dtype.newbyteorder("="))',
+    "return array if dtype.isnative else array.astype(dtype.type)",
     "return array",
     "test_results_have_the_order_of_bytes_of_the_processor",
 )
 _memory(
     "constants-keep-their-order-of-bytes",
-    '    copy = np.array(value, value.dtype.newbyteorder("="))\n',
-    "    copy = np.array(value)\n",
+    "    copy = np.array(value, value.dtype.type)  # in",
+    "    copy = np.array(value)  # in",
     "test_data_of_a_formula_have_the_order_of_bytes_of_the_processor",
 )
