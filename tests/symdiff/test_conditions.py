@@ -453,7 +453,7 @@ def test_conditions_in_equations():
 def test_texts_and_counts():
     f = sd.sum(x**2)
     assert str(x) == "v[v > 0]"
-    assert str(sd.nonzero(v > 0)[0]) == "nonzero(v > 0)"
+    assert str(sd.nonzero(v > 0)[0]) == "nonzero(v > 0)[0]"
     assert sd.latex(x) == "v_{v > 0}"
     assert sd.parse("sum(v[v > 0]**2)", {"v": v}) is f
     # One element of what is taken; the condition, its ones and zeros, and once their sum.

@@ -217,10 +217,17 @@ def test_a_formula_too_deep_for_sympy_is_named(monkeypatch):
 
 
 def test_elements_of_what_has_no_name_are_those_of_an_array_that_gets_one():
-    X, W = sd.symbol("X", (4, 3)), sd.symbol("W", (2, 3))
+    X, W = sd.symbol("X", (4, 9)), sd.symbol("W", (2, 9))
     twice = sd.index_update(X, np.array([1, 1]), W)  # of rows that meet, the last one stays
     slope = sd.grad(sd.sum(twice**2), W)
     text = sd.latex(slope)
     check(text)
-    assert r"t_{2} &= \left[\begin{cases} 2 " in text
-    assert r"\operatorname{ravel}\left(t_{2}\right)" in text
+    assert r"t_{3} &= \left[\begin{cases} 2 " in text
+    assert r"\operatorname{ravel}\left(t_{3}\right)" in text
+
+
+def test_elements_at_known_places_are_chosen():
+    X, W = sd.symbol("X", (4, 3)), sd.symbol("W", (2, 3))
+    slope = sd.grad(sd.sum(sd.index_update(X, np.array([1, 1]), W) ** 2), W)
+    below = r"2 W_{1,0} & 2 W_{1,1} & 2 W_{1,2}"
+    assert sd.latex(slope) == rf"\begin{{bmatrix}} 0 & 0 & 0 \\ {below} \end{{bmatrix}}"
