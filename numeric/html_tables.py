@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+
+NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""The classes of HTML in which MathJax looks for no formulas."""
 
 
 def table(
@@ -50,10 +55,25 @@ def headline(line: object) -> str:
     return f"<p><b>{_lines(line)}</b></p>"
 
 
+def literal(text: str) -> str:
+    r"""A text as HTML, in which nothing is a tag, and nothing opens or closes a formula.
+
+    MathJax finds a formula in text between two of its signs without a tag in it.  A sign is alone
+    in a tag here, for pages that do not know the classes that make MathJax pass over a text.
+
+    >>> literal("a $x$"), literal(r"\(x<y\)")
+    ('a <span>$</span>x<span>$</span>', '<span>\\</span>(x&lt;y<span>\\</span>)')
+    """
+    return _SIGNS.sub(r"<span>\g<0></span>", escape(text))
+
+
+_SIGNS = re.compile(r"[$\\]")
+
+
 def _lines(content: object) -> str:
-    return escape(str(content)).replace("\n", "<br>")
+    return literal(str(content)).replace("\n", "<br>")
 
 
 def page(*parts: str) -> str:
     """The parts of one output, in which nothing is read as LaTeX: dollars are dollars."""
-    return f'<div class="tex2jax_ignore mathjax_ignore">{"".join(parts)}</div>'
+    return f'<div class="{NO_FORMULAS}">{"".join(parts)}</div>'

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import symdiff as sd
+from numeric.html_tables import NO_FORMULAS, literal
 from numeric.show.derivations import (
     LISTED,
     NODES,
@@ -273,5 +274,5 @@ def _html_backward(tex: _Tex, row: Row) -> str:
 
 def _plain(words: str, strong: bool = False) -> str:
     """Words in which no dollar sign makes mathematics."""
-    inner = f"<b>{escape(words)}</b>" if strong else escape(words)
-    return f'<span class="tex2jax_ignore mathjax_ignore">{inner}</span>'
+    inner = f"<b>{literal(words)}</b>" if strong else literal(words)
+    return f'<span class="{NO_FORMULAS}">{inner}</span>'

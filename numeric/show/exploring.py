@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from numeric.extras import extra
+from numeric.html_tables import literal, page
 from numeric.show.curves import precise
 from numeric.show.limits import primes
 from numeric.show.pictures import DOTS, fitted, number
@@ -97,18 +97,19 @@ def explanation(there: Drawing) -> str:
     for k, (row, output) in enumerate(zip(rows, there.line.rows.outputs, strict=True)):
         value = ", ".join(number(float(v)) for v in row)
         cells = (f"f{primes(k)}({name})", fitted(short(output), 1, 80), value)
-        body += f"<tr>{''.join(f'<td {_CELL}>{escape(cell)}</td>' for cell in cells)}</tr>"
+        body += f"<tr>{''.join(f'<td {_CELL}>{literal(cell)}</td>' for cell in cells)}</tr>"
     head = "".join(
-        f"<th {_CELL}>{escape(words)}</th>" for words in ("", "formula", f"at {name} = {number(x)}")
+        f"<th {_CELL}>{literal(words)}</th>"
+        for words in ("", "formula", f"at {name} = {number(x)}")
     )
     found = [f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"]
     here = [m for m in there.line.marks if m.x == x]
     if here:
         kinds = f"{here[0].kind} of f{primes(here[0].order)}"
-        found.append(f"<p>{escape(f'{name} = {number(x)} is at a {kinds}')}</p>")
+        found.append(f"<p>{literal(f'{name} = {number(x)} is at a {kinds}')}</p>")
     elif len(rows[0]) == 1 and np.isfinite(np.concatenate(rows)).all():
-        found.append(f"<p>{escape(_polynomial([float(row[0]) for row in rows], name, x))}</p>")
-    return "".join(found)
+        found.append(f"<p>{literal(_polynomial([float(row[0]) for row in rows], name, x))}</p>")
+    return page(*found)
 
 
 def _polynomial(values: list[float], name: str, x: float) -> str:

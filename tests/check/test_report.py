@@ -241,7 +241,13 @@ def test_a_notebook_gets_as_many_findings_as_a_terminal():
 
 
 def test_nothing_in_a_page_is_read_as_a_formula():
+    """By its class, and where a page does not know that, since each sign is alone in a tag."""
+    hostile = r"$x$ \(y\) \[z\] $$w$$ \begin{cases}"
     assert WRONG._repr_html_().startswith('<div class="tex2jax_ignore mathjax_ignore">')
+    found = replace(TAIL, why=hostile, point={hostile: np.ones(2)})
+    page = Checked(replace(WRONG, forward=hostile, findings=(found,))._repr_html_())
+    assert page.text.count(hostile) == 3
+    assert all(part in {"$", "\\"} or not {"$", "\\"} & {*part} for part in page.parts)
 
 
 # JSON and pickles ---------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-ALLOWED = frozenset(["div", "p", "b", "br", "table", "thead", "tbody", "tr", "th", "td"])
+ALLOWED = frozenset(["div", "span", "p", "b", "br", "table", "thead", "tbody", "tr", "th", "td"])
 STYLES = frozenset(["text-align: left"])
 """None has a colour: those of the theme hold, in the dark one, too."""
 
@@ -13,6 +13,7 @@ class Checked(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.tags, self.text = [], [], ""
+        self.parts = []  # the text between tags
         self.feed(text)
         self.close()
         assert not self.open
@@ -29,6 +30,7 @@ class Checked(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+        self.parts.append(data)
 
     def handle_comment(self, data):
         raise AssertionError(f"a comment: {data}")
