@@ -66,8 +66,8 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     is one.  It is the same expression for scalar formulas as they are typed, unless a factor that
     is no symbol is repeated with others between.  Derivatives are written as they would be typed,
     equal factors as one power, and at a kink without what decides which side is taken (the
-    derivative of ``|x|`` is a sign); what is read back is that formula.  Index notation and what is
-    cut are not read.
+    derivative of ``|x|`` is a sign); what is read back is that formula.  Index notation, loops and
+    solutions, which have functions in them, and what is cut are refused.
 
     Args:
         expr: an expression, or a tuple of them, as a gradient by several symbols is, or of such

@@ -331,6 +331,36 @@ _texts(
     "pairs = zip(signs, values[:1] * len(signs), values[1:], strict=False)",
     "symdiff/test_parser.py::test_language",
 )
+_texts(
+    "a-root-of-a-square-is-the-base",
+    "p == 1 or (len(x.args) == 1 and p.denominator == 1)",
+    "p == 1 or len(x.args) == 1",
+    "test_the_root_of_a_square_is_shown",
+)
+_texts(
+    "elements-from-the-end-are-negative-in-conditions",
+    "index = tuple(map(from_front, steps, x.shape))",
+    "index = tuple([Index((), int(k)) for k in steps])",
+    "test_an_element_from_the_end_is_that_one",
+)
+_texts(
+    "a-condition-that-never-holds-is-left-out",
+    "        if c is False:\n            return None",
+    "        if c is False:\n            continue",
+    "test_an_element_from_the_end_is_that_one",
+)
+_texts(
+    "a-negative-power-is-an-inverse-function",
+    'if function is not None and exponent.startswith("-"):',
+    "if False:",
+    "test_a_negative_power_is_no_inverse_function",
+)
+_texts(
+    "a-condition-is-read-as-an-array",
+    "return Comparison(values) if alone else values",
+    "return values",
+    "test_a_condition_in_brackets_is_not_read_as_an_array",
+)
 
 # Pickles ------------------------------------------------------------------------------------------
 
