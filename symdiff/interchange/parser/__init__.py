@@ -51,8 +51,8 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     ``sum(A, axis=0)``, of several results with a number, ``eigh(A)[0]``; of the others, ``max(a,
     b)`` is ``maximum``.  The name of a symbolic axis is its length.  ``sd.pi`` and ``sd.e`` are the
     numbers where symbols are called so.  Lines in front may define names for parts of the formula,
-    ``t1 = x*y``, which have no other meaning.  Index notation and texts of loops are refused: in the
-    former ``[n > 1]`` is 1 or 0, so that an array of one comparison is ``stack([n > 1])``.
+    ``t1 = x*y``, which have no other meaning.  Index notation and texts of loops are refused: in
+    the former ``[n > 1]`` is 1 or 0, so that an array of one comparison is ``stack([n > 1])``.
 
     Args:
         text: one formula of at most a million characters, in which no number has more than 1000
