@@ -515,6 +515,33 @@ def test_partials_at_finite_extremes(name):
     assert finite is FACTS[name].finite_partials
 
 
+ENDS = (*(math.inf, -math.inf, math.nan, 0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -2.5, 1e300), -1e300)
+
+
+@each_function
+def test_numbers_and_arrays_have_one_value(name):
+    """At ends, poles and steps; of numbers the bodies are those of ``math`` where it has them."""
+    operands, xs = operands_of(name, real=True)
+    points = list(itertools.product(ENDS if len(xs) < 3 else ENDS[:7], repeat=len(xs)))
+    function = nm.lower(primitive(name, *operands), xs)
+    with np.errstate(all="ignore"):
+        together = np.broadcast_to(function(*np.array(points).T), len(points))
+        alone = np.array([function(*point) for point in points])
+    same = (alone == together) | ((alone != alone) & (together != together))
+    same |= np.isfinite(alone) & np.isclose(alone, together, rtol=1e-12, atol=0)
+    assert same.all(), (points[np.argmin(same)], alone[~same], together[~same])
+
+
+def test_the_logarithm_of_gamma_is_infinite_at_both_ends():
+    """So it is in C and PyTorch; SciPy has -inf at -inf."""
+    x = sd.symbol("x")
+    y, ends = sd.gammaln(x), [-math.inf, math.inf]
+    assert [mp.mpf(evaluate_mp([y], {x: end}, 20)[0]) for end in ends] == [mp.inf, mp.inf]
+    assert [nm.interpret(y, {x: end}) for end in ends] == [math.inf, math.inf]
+    assert nm.lower(y, x)(np.array(ends)).tolist() == [math.inf, math.inf]
+    assert nm.lgamma(nm.tensor(ends)).tolist() == [math.inf, math.inf]
+
+
 WEIGHTS = (Fraction(1, 2), 1, Fraction(3, 2), 2)
 
 

@@ -65,12 +65,16 @@ def gamma(x: Doubles) -> Doubles:
 
 
 def gammaln(x: Doubles) -> Doubles:
-    """log|Γ(x)|; near 0 it is -log|x|, near its roots 1 and 2 a series of (5.7.3)."""
+    """log|Γ(x)|; near 0 it is -log|x|, near its roots 1 and 2 a series of (5.7.3).
+
+    At -inf it is inf, as C's lgamma: between poles it grows below all bounds, SciPy has -inf.
+    """
     from scipy import special
 
     size = np.abs(x)
-    value = np.where(size < _LOGARITHM_BELOW, -np.log(np.where(x == 0, 1, size)), 0.0)
-    value = np.where((size < _LOGARITHM_BELOW) & (x != 0), value, special.gammaln(x))
+    small = (size < _LOGARITHM_BELOW) & (x != 0)
+    value = np.where(small, -np.log(np.where(x == 0, 1, size)), size)
+    value = np.where(small | np.isinf(x), value, special.gammaln(x))
     near = (x >= 0.5) & (x <= 2.5)
     if not np.any(near):
         return value

@@ -148,7 +148,9 @@ class gammaln(Transcendental):
     sympy = sp.loggamma
     definition = _(lambda x: sp.log(sp.Abs(sp.gamma(x))))
     partials = _(lambda x: (digamma(x),))
-    value = _(lambda x: mp.inf if x <= 0 and mp.isint(x) else mp.re(mp.loggamma(x)))
+    value = _(
+        lambda x: mp.inf if x == -mp.inf or (x <= 0 and mp.isint(x)) else mp.re(mp.loggamma(x))
+    )
 
 
 class digamma(Transcendental):
