@@ -147,8 +147,13 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
     """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    if isinstance(input, Tensor) and input._array.dtype.kind in "iu":
+    kind = input._array.dtype.kind if isinstance(input, Tensor) else "f"
+    if kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if kind in "iu":
         min_val, max_val = int(min_val), int(max_val)
+        if kind == "u" and min_val < 0:
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return apply(HARDTANH, (input, min_val, max_val))
 
 

@@ -52,7 +52,9 @@ def _moment(function: Callable[..., Expr]) -> Callable[..., Expr]:
     def build(x: Expr, axes: Axes, keepdim: bool, correction: float) -> Expr:
         if x.ndim:
             return function(x, axes, correction=correction, keepdims=keepdim)
-        return x * (math.nan if correction >= 1 else 0.0)
+        if correction >= 1:
+            return x * math.nan
+        return sd.where(abs(x) < math.inf, 0.0, math.nan)  # x - x, which formulas know to be 0
 
     return build
 

@@ -52,6 +52,14 @@ ERRORS = [
 test_errors = refusing(ERRORS, lambda: torch.ones(2, 2))
 
 
+def test_bounds_of_what_has_none_below_0():
+    refused(
+        (RuntimeError, "unsigned type", lambda: F.hardtanh(torch.ones(1, dtype=torch.uint8))),
+        (RuntimeError, "Bool inputs", lambda: F.hardtanh(torch.tensor([True]))),
+    )
+    assert F.relu6(torch.tensor([9], dtype=torch.uint8)).tolist() == [6]
+
+
 def test_prelu_of_one_number():
     for weight in ([0.5], 0.5):
         check(F.prelu(leaf(-2.0), leaf(weight)), -1.0)

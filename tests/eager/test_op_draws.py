@@ -92,6 +92,14 @@ def test_of_truth_values(name):
     assert y.numpy().any()  # a test of nothing but zeros would see no wrong number
 
 
+def test_an_infinite_number_has_no_variance():
+    """As the difference from its mean, itself, has no value."""
+    for f in (lambda x: x.var(0, correction=0), lambda x: x.std(correction=0)):
+        for form in (f, numeric.compile(f)):
+            values = [form(numeric.tensor(v)).item() for v in (2.0, np.inf, -np.inf, np.nan)]
+            np.testing.assert_array_equal(values, [0, np.nan, np.nan, np.nan])
+
+
 def test_a_gathered_mask_is_a_mask():
     mask = numeric.gather(TRUTHS, 0, numeric.tensor([1, 0]))
     assert numeric.ones(2)[mask].tolist() == [1.0]
