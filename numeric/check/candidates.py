@@ -141,6 +141,16 @@ def _source(
         return given
     if isinstance(given, Function):
         return Lowered(given)
+    source = with_derivatives(given)
+    if source is not None:
+        return source
+    if isinstance(given, type) or not callable(given):
+        return None
+    return _taken_by_tensors(given, what, forward, inputs, at)
+
+
+def with_derivatives(given: object) -> Source | None:
+    """A function that is known by its type to bring its own derivatives, as a source of these."""
     whole = _meant(given)
     for package, make, types in (
         ("numeric", from_tensors, ("autograd.Function",)),
@@ -154,9 +164,7 @@ def _source(
                 return make(given)
             if isinstance(whole, type) and issubclass(whole, kind):
                 return make(whole)
-    if isinstance(given, type) or not callable(given):
-        return None
-    return _taken_by_tensors(given, what, forward, inputs, at)
+    return None
 
 
 def _meant(given: object) -> Any:

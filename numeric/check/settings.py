@@ -10,7 +10,7 @@ import sympy as sp
 
 import symdiff as sd
 from numeric.check import points
-from numeric.check.candidates import candidate
+from numeric.check.candidates import candidate, with_derivatives
 from numeric.check.exact import Forward
 from numeric.check.points import Input
 from numeric.lowering.function import Function
@@ -48,8 +48,22 @@ class Setting:
         symbols, drawn, kept, dtypes = read_inputs("audit", inputs, domain)
         if not drawn:
             raise ValueError("audit: no input is real, so there is nothing to differentiate by")
+        source = with_derivatives(forward)
+        if source is not None:
+            raise TypeError(
+                f"audit: forward is {source.name}, which brings its own derivatives; give it as "
+                "gradient= or vjp=, and the function that it computes in NumPy's functions"
+            )
         traced, function, text = tracer("audit", forward, kept)
-        value = traced(symbols)
+        try:
+            value = traced(symbols)
+        except (TypeError, AttributeError) as error:
+            if function is None:
+                raise
+            raise TypeError(
+                f"audit: {text} could not be traced: {error}; a function of values alone is "
+                "checked by nm.check.derivative(f, x) and nm.check.taylor(f, gradient, x)"
+            ) from error
         strange = [x.name for x in sd.free_symbols([value]) if x not in frozenset(symbols)]
         if strange:
             raise ValueError(

@@ -62,8 +62,9 @@ def curves(line: Line) -> Curves:
     t = grid(low, high)
     t = t[~np.isin(t, line.plain)]
     found = _defined(rows(t))
+    edges = _poles_at_ends(rows, low, high)
     heights = [
-        height(y, any(m.broken <= k and m.kind != "jump" for m in marks))
+        height(y, edges[k] or any(m.broken <= k and m.kind != "jump" for m in marks))
         for k, y in enumerate(found)
     ]
     pieces: list[tuple[Array, list[Array]]] = []
@@ -75,6 +76,18 @@ def curves(line: Line) -> Curves:
             lines[:, np.append(bad, False)] = np.nan
         pieces.append((x, y))
     return _joined(rows, pieces, marks, heights, coarse)
+
+
+def _poles_at_ends(rows: Slice, low: float, high: float) -> list[bool]:
+    """Of each row, whether it grows without end towards an end of the range.
+
+    Features are looked for inside of the range alone.  At a pole of order 1/2 or more, values
+    grow 500 times from one distance to the next.
+    """
+    away = (high - low) * 2.0 ** np.array([-12, -30])
+    there = rows(np.concatenate([low + away, high - away]))
+    sizes = [np.abs(y) for y in there]
+    return [bool((y[:, [1, 3]] > 100 * y[:, [0, 2]]).any()) for y in sizes]
 
 
 def _defined(rows: list[Array]) -> list[Array]:

@@ -13,6 +13,7 @@ from numeric.show import pictures
 from numeric.show.landscapes import FLAT, POINTS, Field, broken, critical
 from numeric.show.pictures import Picture, number
 from numeric.show.subjects import (
+    by_variable,
     formula,
     interval,
     numbers,
@@ -63,7 +64,8 @@ def plot_field(
         variables: two real variables, symbols or elements or names; or one symbol of shape (2,).
         at: the values of all other symbols, by symbol or name; with values for the variables, that
             point is marked.
-        range: two pairs, from where to where for each variable, or one pair for both.
+        range: two pairs, from where to where for each variable, or a dict of them by symbol or
+            name, or one pair for both.
         ax: axes of Matplotlib's to draw into.
 
     Raises what ``plot`` raises.
@@ -109,6 +111,7 @@ def _field(f: object, variables: object, at: object, given: object) -> Field:
 def _ends(field: Field, given: Any) -> Ends:
     """From where to where: as given, or about the point, narrowed to the domain."""
     if given is not None:
+        given = by_variable("plot_field", given, field.variables)
         pairs = [given, given] if np.ndim(given) == 1 else list(given)
         if len(pairs) != 2:
             raise TypeError(f"plot_field: range={given!r} is neither a pair nor two pairs")

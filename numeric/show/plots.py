@@ -16,6 +16,7 @@ from numeric.show.limits import described, primes
 from numeric.show.pictures import Picture
 from numeric.show.subjects import (
     Slice,
+    by_variable,
     formula,
     interval,
     numbers,
@@ -164,7 +165,8 @@ class Subject:
 def _range(subject: Subject, given: object) -> tuple[float, float]:
     """From where to where."""
     if given is not None:
-        low, high = interval(subject.what, given)
+        pair = by_variable(subject.what, given, [subject.x])
+        low, high = interval(subject.what, pair if pair is given else pair[0])
     else:
         low, high = _usual(subject)
     point = subject.point

@@ -83,13 +83,16 @@ def variable(what: str, f: Expr, x: object) -> Expr:
     names = ", ".join(s.name for s in free) or "none"
     if x is None:
         if len(free) != 1:
-            raise ValueError(f"{what}: by which variable? the free symbols of f are {names}")
+            both = "; nm.plot_field draws a function of two" if what == "plot" else ""
+            raise ValueError(f"{what}: by which variable? the free symbols of f are {names}{both}")
         return free[0]
     if isinstance(x, str):
         found = [s for s in free if s.name == x]
         if not found:
             raise ValueError(f"{what}: no symbol is named {x!r}; the free symbols are {names}")
         return found[0]
+    if isinstance(x, list | tuple) and len(x) == 2 and what == "plot":
+        raise TypeError(f"plot: {x!r} are two variables; nm.plot_field(f, [x, y]) draws these")
     if not isinstance(x, Expr) or component(x) is None:
         raise TypeError(f"{what}: {x!r} is neither a symbol, an element of one, nor a name")
     return x
@@ -306,6 +309,22 @@ def numbers(known: Mapping[Expr, np.ndarray], variables: Sequence[Expr]) -> list
             found.append(f"{s.name} = {inner}")
         else:
             found.append(f"{s.name} of shape {value.shape}")
+    return found
+
+
+def by_variable(what: str, given: Any, variables: Sequence[Expr]) -> Any:
+    """The values of ``range`` in the order of the variables, if it is a dict by symbol or name."""
+    if not isinstance(given, Mapping):
+        return given
+    found = []
+    for v in variables:
+        keys = [k for k in given if k is v or (isinstance(k, str) and k == sd.text(v))]
+        if not keys:
+            raise ValueError(f"{what}: range={given!r} has no entry for {sd.text(v)}")
+        found.append(given[keys[0]])
+    if len(given) > len(found):
+        names = ", ".join(map(sd.text, variables))
+        raise ValueError(f"{what}: range={given!r} has entries other than for {names}")
     return found
 
 

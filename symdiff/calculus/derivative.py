@@ -310,7 +310,10 @@ def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
             orders[-1] = (orders[-1][0], v)
             counted = True
     if not orders:
-        raise TypeError("diff: name at least one variable")
+        raise TypeError(
+            "diff: name at least one variable, diff(f, x); the differences of an array's elements "
+            "are np.diff(a)"
+        )
     return orders
 
 

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from symdiff import opaque_ops
 from symdiff.errors import ShapeError
 from symdiff.functions.reductions import sum as sum_over
-from symdiff.functions.shaping import axes_of, diagonal, expand_dims, matrices, reshape, squeeze
+from symdiff.functions.shaping import (
+    assembled,
+    axes_of,
+    diagonal,
+    expand_dims,
+    matrices,
+    reshape,
+    squeeze,
+)
 from symdiff.graph import ops
 from symdiff.graph.algebra import mul, opaque
 from symdiff.graph.axes import PATTERNS, broadcast_shapes, letter_name, shape_text
@@ -322,7 +330,7 @@ def trace(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Exp
     >>> sd.trace(A @ B).shape
     ()
     """
-    return sum_over(diagonal(x, offset, axis1, axis2), -1)
+    return sum_over(diagonal(assembled(x), offset, axis1, axis2), -1)
 
 
 # Linear algebra ---------------------------------------------------------------------------------
@@ -338,13 +346,13 @@ def solve(a: Operand, b: Operand, /) -> Expr:
     >>> sd.solve(A, b).shape, sd.solve(A, A.T).shape
     ((3,), (3, 3))
     """
-    if not as_expr(a).ndim:
+    if not assembled(a).ndim:
         raise ShapeError(
             "solve: a number is no matrix: linear systems a x = b are solved here; other equations "
             "by SymPy, whose expression of f is sd.to_sympy(f)"
         )
     matrix = matrices("solve", a, square=True)
-    return _solved("solve", ops.opaque_op(opaque_ops.Solve), matrix, as_expr(b))
+    return _solved("solve", ops.opaque_op(opaque_ops.Solve), matrix, assembled(b))
 
 
 def _solved(name: str, op: ops.Opaque, matrix: Expr, right: Expr) -> Expr:

@@ -194,8 +194,11 @@ def merged(name: str, dims: Sequence[Dim]) -> Dim:
 
 
 def matrices(name: str, x: Operand, square: bool = False) -> Expr:
-    """An operand of matrices, ``square`` ones if so said; raises ShapeError naming the function."""
-    operand = as_expr(x)
+    """An operand of matrices, ``square`` ones if so said; raises ShapeError naming the function.
+
+    Rows may be nested lists or tuples, as a Hessian by several symbols is.
+    """
+    operand = assembled(x)
     if operand.ndim < 2:
         raise ShapeError(
             f"{name}: shape {shape_text(operand.shape)} has no matrices in its last two axes"

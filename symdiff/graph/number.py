@@ -58,7 +58,9 @@ def exact(value: object) -> Number:
     if isinstance(value, complex | np.complexfloating):
         raise TypeError(f"complex number {value!r}: symdiff is real; pass real and imaginary parts")
     remedy = ""
-    if isinstance(value, list | tuple):
+    if isinstance(value, tuple) and _is_one_expression(value):
+        remedy = f": take {value[0]!r} itself, the tuple's only element, by [0]"
+    elif isinstance(value, list | tuple):
         remedy = ": sd.stack makes one array of expressions in a list, sd.constant one of numbers"
     elif isinstance(value, str):
         remedy = ": sd.parse reads a formula"
@@ -71,6 +73,11 @@ def exact(value: object) -> Number:
     raise TypeError(
         f"{shortened(value)} of type {type(value).__name__} is not a real number{remedy}"
     )
+
+
+def _is_one_expression(values: tuple[object, ...]) -> bool:
+    """Whether a tuple holds one expression alone, or repeats it, as ``2 * (x,)`` does."""
+    return bool(values) and hasattr(values[0], "op") and all(v is values[0] for v in values)
 
 
 def shortened(value: object) -> str:

@@ -457,6 +457,32 @@ def test_refusals(words, error, text):
         audit(total(np.sin), **{"gradient": np.cos, **words})
 
 
+class Tangent(nm.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.tanh()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+@pytest.mark.parametrize("forward", [Tangent, Tangent.apply])
+def test_a_forward_that_brings_its_derivatives_stands_elsewhere(forward):
+    with pytest.raises(TypeError, match=r"Tangent, which brings .* give it as gradient= or vjp="):
+        audit(forward, inputs={"x": 3})
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [lambda x: x if x > 0 else -x, lambda x: float(x) ** 2, lambda x: x.tanh()],
+)
+def test_a_function_of_values_alone_is_sent_where_these_do(forward):
+    words = r"could not be traced: .*nm.check.derivative\(f, x\) and nm.check.taylor"
+    with pytest.raises(TypeError, match=words):
+        audit(forward, gradient=lambda x: x, inputs={"x": ()})
+
+
 def test_what_is_no_forward_is_refused():
     refused(
         (TypeError, "scalar", lambda: audit(np.sin, gradient=np.cos, inputs={"x": 3})),

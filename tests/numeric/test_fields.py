@@ -156,6 +156,13 @@ def test_axes_may_be_given():
     assert len(labels(picture)) == 4
 
 
+def test_a_range_may_be_a_dict_by_symbol_or_name():
+    wanted = nm.plot_field(x * y, (x, y), range=((-2, 2), (-1, 3))).axes[0]
+    for given in ({x: (-2, 2), y: (-1, 3)}, {"y": (-1, 3), "x": (-2, 2)}):
+        axes = nm.plot_field(x * y, (x, y), range=given).axes[0]
+        assert (axes.get_xlim(), axes.get_ylim()) == (wanted.get_xlim(), wanted.get_ylim())
+
+
 @pytest.mark.parametrize(
     ("f", "v", "how", "error", "words"),
     [
@@ -164,6 +171,14 @@ def test_axes_may_be_given():
         (x * y, (x, x), {}, ValueError, "given twice"),
         (x * y, (x, y), {"at": {x: 1}}, ValueError, "values for both"),
         (x * y, (x, y), {"range": (1, 2, 3)}, TypeError, "no pair of numbers"),
+        (x * y, (x, y), {"range": {x: (0, 1)}}, ValueError, "no entry for y"),
+        (
+            x * y,
+            (x, y),
+            {"range": {x: (0, 1), y: (0, 1), "k": 3}},
+            ValueError,
+            "other than for x, y",
+        ),
         (x * y, (x, y), {"range": [(0, 1)] * 3}, TypeError, "neither a pair nor two pairs"),
         (x * y, (x, y), {"range": ((1, 2), (2, 1))}, ValueError, "no finite range"),
         (x * y, (x, y), {"at": {x: 1, y: 9}, "range": (0, 2)}, ValueError, "outside of the range"),

@@ -367,10 +367,31 @@ def test_formulas_of_any_kind(f):
 
 
 @pytest.mark.parametrize(
+    "f", [sd.cos(3 * x) / (2 + x), 1 / sd.sqrt(2 + x), sd.tan(x + 2 - sd.pi / 2)]
+)
+def test_a_pole_at_the_end_of_the_range_does_not_flatten_the_curves(f):
+    """What is in the middle of the range takes a fair part of the height."""
+    picture = nm.plot(f, x, order=1, range={x: (-2, 0.5)})
+    middle = np.linspace(-1.5, 0.0, 30)
+    for k, axes in enumerate(picture.axes):
+        low, high = axes.get_ylim()
+        values = nm.lower(sd.diff(f, x, k) if k else f, x)
+        assert np.ptp([values(float(v)) for v in middle]) > 0.1 * (high - low)
+
+
+def test_what_grows_without_a_pole_is_shown_to_its_end():
+    for f in (sd.exp(x), x**4):
+        (axes,) = nm.plot(f, x, order=0, range=(0, 20)).axes
+        assert axes.get_ylim()[1] > nm.lower(f, x)(20.0)
+
+
+@pytest.mark.parametrize(
     ("f", "how", "error", "words"),
     [
         (x * y, {"x": x}, ValueError, "no value for y; give at="),
-        (x * y, {}, ValueError, "by which variable.* x, y"),
+        (x * y, {}, ValueError, "by which variable.* x, y; nm.plot_field draws a function of two"),
+        (x * y, {"x": [x, y]}, TypeError, r"two variables; nm.plot_field\(f, \[x, y\]\)"),
+        (x, {"x": x, "range": {"y": (0, 1)}}, ValueError, "has no entry for x"),
         (x * y, {"x": "z"}, ValueError, "no symbol is named 'z'; the free symbols are x, y"),
         (x, {"x": x, "at": {"z": 1}}, ValueError, "no symbol is named 'z'"),
         (x, {"x": 3}, TypeError, "3 is neither a symbol"),

@@ -273,6 +273,33 @@ def test_what_is_no_expression_is_not_written(write):
     assert write(t.expr)
 
 
+def test_a_tuple_of_one_symbol_is_not_that_symbol():
+    """And twice such a tuple is no better."""
+    lone = sd.symbols("lambda")
+    for wrong in (lambda: sd.exp(lone), lambda: sd.exp(2 * lone), lambda: sd.hypot(lone, 1)):
+        with pytest.raises(
+            TypeError, match=r"take lambda itself, the tuple's only element, by \[0\]"
+        ):
+            wrong()
+
+
+def test_matrices_may_be_nested_tuples_as_hessians_are():
+    a, b = sd.symbols("a b")
+    rows = sd.hessian(a**2 * b, [a, b])
+    assert isinstance(rows, tuple)
+    matrix = sd.stack([sd.stack(row) for row in rows])
+    for function in (sd.det, sd.inv, sd.trace, sd.eigvalsh):
+        assert function(rows) is function(matrix)
+        assert function([list(row) for row in rows]) is function(matrix)
+    assert sd.solve(rows, [a, b]) is sd.solve(matrix, sd.stack([a, b]))
+
+
+def test_a_difference_of_elements_is_no_derivative():
+    for values in (np.arange(5.0), sd.symbol("v", 5)):
+        with pytest.raises(TypeError, match=r"name at least one variable, .* are np.diff\(a\)"):
+            sd.diff(values)
+
+
 def test_long_tuples_have_an_entry_a_line():
     u, w = sd.symbols("u w")
     long = sd.stack([sd.sin(u + k) ** w for k in range(7)])
