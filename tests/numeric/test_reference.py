@@ -275,3 +275,15 @@ def test_the_sign_of_gamma_at_numbers_that_float32_does_not_have():
     x = sd.symbol("x")
     F = nm.lower(sd.gammasgn(x), x)
     assert [F(v) for v in (-1e-300, -5e-324, -1e-46, -1.5, 1e-300)] == [-1, -1, -1, 1, 1]
+
+
+def test_a_power_that_a_selection_discards_does_not_warn():
+    """Of Python floats and of arrays, which are other programs."""
+    x, y = sd.symbols("x y")
+    for f in (sd.where(x > 0, x ** (y - 1), 0.0), sd.diff(x**y, x)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert nm.lower(f, [x, y])(0.0, 0.0) == 0
+            assert nm.interpret(f, {x: 0.0, y: 0.0}) == 0
+    with pytest.warns(RuntimeWarning, match="power"):
+        assert nm.lower(x ** (y - 1), [x, y])(0.0, 0.0) == np.inf

@@ -116,7 +116,7 @@ class MathPrinter(PythonPrinter):
     def shifted(self, step: Step) -> Template:
         power = self.emitter.function("pow", math.pow)
         near = f"{{2}}*{{2}} >= {NEAR**2!r} or {FAR**-2!r} <= {{0}}*{{0}} <= {FAR**2!r}"
-        text = f"{power}({{0}}, {{1}}) if {near} else float({self.exact_power(step)})"
+        text = f"{power}({{0}}, {{1}}) if {near} else float({self.exact_power(step, power)})"
         return Template(text, LOOSE, (POWER,) * 3, frozenset(range(3)))
 
     def monomial(self, step: Step) -> Template:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from numeric import special
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
@@ -124,7 +125,8 @@ class NumPyPrinter(PythonPrinter):
         return self.formula(step.op)
 
     def shifted(self, step: Step) -> Template:
-        return call(self.exact_power(step), 3, repeated=(0, 2))
+        power = self.emitter.function("power", special.NUMPY["power"])
+        return call(self.exact_power(step, power), 3, repeated=(0, 2))
 
     def monomial(self, step: Step) -> Template:
         return call(self.exact_monomial(step), len(step.operands))

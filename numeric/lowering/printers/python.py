@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numeric import special
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.kernels.monomials import monomial, shifted_power
 from numeric.lowering.printers.printer import Printer
@@ -96,9 +95,8 @@ class PythonPrinter(Printer):
         name = self.emitter.bind(of, "monomial", lambda: monomial(of), numbered=True)
         return f"{name}({places_of(len(step.operands))})"
 
-    def exact_power(self, step: Step) -> str:
-        """A call of the function that makes x**(y + k) exact."""
+    def exact_power(self, step: Step, power: str) -> str:
+        """A call of the function that makes x**(y + k) exact; ``power`` is that of two numbers."""
         k = step.detail
         name = self.emitter.bind(("shifted", k), "shifted_power", lambda: shifted_power(k))
-        power = self.emitter.function("power", special.NUMPY["power"])
         return f"{name}({{0}}, {{2}}, {power}({{0}}, {{1}}))"
