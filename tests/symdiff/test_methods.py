@@ -294,6 +294,12 @@ def test_matrices_may_be_nested_tuples_as_hessians_are():
     assert sd.solve(rows, [a, b]) is sd.solve(matrix, sd.stack([a, b]))
 
 
+def test_solvers_of_other_libraries_are_roots():
+    for name in ("nsolve", "fsolve", "brentq"):
+        with pytest.raises(AttributeError, match=r"sd\.root\(f, x0\)"):
+            getattr(sd, name)
+
+
 def test_a_difference_of_elements_is_no_derivative():
     for values in (np.arange(5.0), sd.symbol("v", 5)):
         with pytest.raises(TypeError, match=r"name at least one variable, .* are np.diff\(a\)"):
