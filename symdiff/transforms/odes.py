@@ -177,7 +177,8 @@ def _with_tangents(
     outer = [reshape(jacobian(slope, p), (n, product(p.shape))) for p in free]
     unit = jacobian_matrix(y, y)
     columns = concat([unit, *(broadcast_to(as_expr(0), p.shape) for p in outer)], axis=1)
-    z = named_dummy("z", (columns.shape[1] + 1, n))
+    count: Any = columns.shape[1]
+    z = named_dummy("z", (count + 1, n))
     tangents = part(z, 1, z.shape[0])
     forced = concat([broadcast_to(as_expr(0), (n, n)), *outer], axis=1)
     turned = matrix_product(tangents, matrix_transpose(inner)) + matrix_transpose(forced)
@@ -299,8 +300,7 @@ def _on_mesh(
         kept = part(made, stages, stages + most * op.kept)
         shape = (most, *guess.shape)
         if op.sensitivities:  # the first rows are those of y
-            rows = reshape(kept, (most, guess.shape[0], *op.x.shape))
-            kept = take(rows, 0, axis=2)
+            kept = take(reshape(kept, (most, guess.shape[0], *op.x.shape)), 0, axis=2)
         values[named_dummy("stages", shape)] = reshape(kept, shape)
     start, times, mesh, places, *known = values
     n = free_length(names(topological([step, *values])))
