@@ -263,7 +263,7 @@ _native(
     "libraries-stay-loaded",
     "weakref.finalize(self._owner, _ctypes.dlclose, self._handle)",
     "weakref.finalize(self._owner, abs, self._handle)",
-    "test_mappings_are_not_exhausted[1000]",
+    "test_mappings_are_not_exhausted[300]",
 )
 _native(
     "auto-tries-a-kernel-again",

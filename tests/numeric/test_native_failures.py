@@ -1,6 +1,7 @@
 """Compilers, disks and libraries that fail: "auto" is NumPy's then, and "native" says why."""
 
 import itertools
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -265,6 +266,12 @@ def test_a_program_that_is_no_python_is_not_started(place, nothing_found, monkey
     """As of one that contains an interpreter: libraries are loaded here then."""
     monkeypatch.setattr(sys, "executable", "/nonexistent/editor")
     assert compiler.compiler().version
+
+
+def test_other_systems_have_no_machine_code(nothing_found, monkeypatch):
+    monkeypatch.delattr(os, "getuid")
+    with pytest.raises(compiler.NoCompiler, match="for Linux, macOS"):
+        compiler.compiler()
 
 
 def test_what_a_command_prints_is_bounded():

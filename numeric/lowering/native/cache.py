@@ -231,9 +231,9 @@ def keep(path: Path, data: bytes) -> None:
 
 def sweep(place: Path) -> None:
     """Remove the libraries that were not used for longest, where there are very many."""
-    libraries = list(place.glob("*.so"))
-    if len(libraries) > _MOST:
-        for path in sorted(libraries, key=_last_use)[: len(libraries) - _MOST // 2]:
+    names = [name for name in os.listdir(place) if name.endswith(".so")]
+    if len(names) > _MOST:
+        for path in sorted([place / x for x in names], key=_last_use)[: len(names) - _MOST // 2]:
             _remove(path)
 
 
@@ -246,8 +246,11 @@ def _last_use(path: Path) -> float:
 
 def _remove_abandoned(place: Path, prefix: str) -> None:
     """Remove what a process of this user left here that ended while it wrote."""
-    for path in place.glob(f"{prefix}*"):
+    for name in os.listdir(place):
+        if not name.startswith(prefix):
+            continue
         with suppress(OSError):  # another process removed it
+            path = place / name
             known = path.lstat()
             if _is_own(known) and time.time() - known.st_mtime > _ABANDONED:
                 _remove(path)

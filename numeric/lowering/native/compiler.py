@@ -90,6 +90,11 @@ def compiler() -> Compiler:
     What it can do is found by trying, once, and kept beside the libraries.  Raises NoCompiler where
     there is none that makes a shared library.
     """
+    if not hasattr(os, "getuid"):  # how processes end, and libraries are loaded, is other there
+        raise NoCompiler(
+            f"the native back end has no code for {platform.system()}: it is for Linux, macOS and "
+            'their like; use backend="numpy"'
+        )
     given = os.environ.get("CC")
     names = [given] if given else ["cc", "gcc", "clang"]
     reasons = []
@@ -242,11 +247,22 @@ def _link(
     def load(path: Path) -> None:
         if python is None:
             ctypes.CDLL(str(path))
-        else:
-            load = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
-            run((python, "-S", "-c", load, f"./{path.name}"), _SHORT, path.parent)
+            return
+        try:
+            run((python, "-S", "-c", _LOAD, f"./{path.name}"), _SHORT, path.parent)
+        except NoCompiler as error:
+            raise NoCompiler(f"what {command[0]} makes cannot be loaded: {error}") from error
 
     in_files(place, f"{files.digest(data)}.so", data, load)
+
+
+_LOAD = """
+import ctypes, sys
+try:
+    ctypes.CDLL(sys.argv[1])
+except OSError as error:
+    sys.exit(str(error))
+"""
 
 
 def check() -> None:

@@ -81,11 +81,11 @@ class NativeKernel:
         None where the back end is "auto", and it cannot be had.
         """
         found = self._made.get((dtype, along, many))
-        if found is None:
-            text = self._written(dtype != _DOUBLE, along, many)
-            make = partial(_compiled, text, dtype, self._emitter.options)
-            found = once(self._made, (dtype, along, many), self._lock, make)
-        return found or None
+        if found is not None:
+            return found or None
+        text = self._written(dtype != _DOUBLE, along, many)
+        make = partial(_compiled, text, dtype, self._emitter.options)
+        return once(self._made, (dtype, along, many), self._lock, make) or None
 
     def text(self) -> str:
         """The loops over rows, for doubles, without what stands around them."""

@@ -16,7 +16,6 @@ import weakref
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,14 +24,11 @@ from numeric.lowering.native import compiler as compilers
 from numeric.lowering.native.compiler import NoCompiler, compiler
 from symdiff.locks import fork_safe_lock
 
-if TYPE_CHECKING:
-    pass
-
 BACKENDS = ("numpy", "native", "auto")
 
 
-class Function(_ctypes.CFuncPtr):
-    """A function of C; of ctypes' own, those of a library refer to themselves."""
+class CFunction(_ctypes.CFuncPtr):
+    """A function of a library.  One of ctypes' own refers to itself: it is a cycle, and stays."""
 
     _flags_ = _ctypes.FUNCFLAG_CDECL
     _restype_ = ctypes.c_int
@@ -55,10 +51,10 @@ class Library:
         closing = weakref.finalize(self._owner, _ctypes.dlclose, self._handle)
         closing.atexit = False  # threads may be running then
 
-    def __getattr__(self, name: str) -> Function:
+    def __getattr__(self, name: str) -> CFunction:
         if name.startswith("_"):
             raise AttributeError(name)
-        found = Function(_ctypes.dlsym(self._handle, name))
+        found = CFunction(_ctypes.dlsym(self._handle, name))
         found.library = self
         return found
 
