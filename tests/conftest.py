@@ -1,6 +1,7 @@
 """Settings that every test shares."""
 
 import gc
+import inspect
 import os
 
 import pytest
@@ -43,7 +44,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     if config.getoption("--backend") == "native":
-        nm.lower.__wrapped__.__kwdefaults__["backend"] = "native"
+        inspect.unwrap(nm.lower).__kwdefaults__["backend"] = "native"
         rows._LEAST = programs.NATIVE_LEAST = 1
         x = sd.symbol("x")
         assert nm.lower(x, x)._options.native

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from symdiff.graph.arguments import door
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numeric.check.report import Report
 
 
+@door
 def assert_gradients_match(
     forward: object,
     *,

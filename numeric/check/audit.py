@@ -20,6 +20,7 @@ from numeric.check.progress import progress
 from numeric.check.report import VERDICTS, Finding, Report, Sample
 from numeric.check.settings import Setting
 from symdiff.exact.digits import Digits
+from symdiff.graph.arguments import door, natural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,7 @@ _FLOAT32 = 0.2  # of the evaluations
 _FIRST = 0.65  # of them for the gradient, where others are under test, too
 
 
+@door
 def audit(
     forward: object,
     *,
@@ -90,7 +92,7 @@ def audit(
     if budget is not None and budget < FEWEST:
         raise ValueError(f"audit: a budget of {budget} evaluations says nothing; give {FEWEST}")
     with np.errstate(all="ignore"):  # for the whole of it: points are meant to be extreme
-        setting = Setting.of(forward, inputs, domain, seed)
+        setting = Setting.of(forward, inputs, domain, natural("audit", "seed", seed))
         under_test = setting.candidate(gradient, vjp, jvp, hessian)
         most = EVALUATIONS if budget is None else budget
         with progress(most, shown) as step:

@@ -14,6 +14,7 @@ from mpmath import libmp, mp
 
 from numeric.extras import extra
 from symdiff.exact.evaluation import prepared
+from symdiff.graph.arguments import door, whole
 from symdiff.graph.expr import free_symbols
 from symdiff.locks import fork_safe_lock
 from symdiff.transforms.substitution import named
@@ -108,6 +109,10 @@ def fraction(value: Number | str | mpf) -> Fraction:
     return Fraction(-int(mantissa) if sign else int(mantissa)) * Fraction(2) ** int(exponent)
 
 
+_MOST_PIECES = 1_000_000
+
+
+@door
 def enclose(
     f: Expr, subs: Mapping[Any, object] | None = None, *, digits: int = 15, pieces: int = 64
 ) -> Any:
@@ -147,6 +152,8 @@ def enclose(
     """
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 10_000:
         raise ValueError(f"enclose: {digits!r} is not a number of digits from 1 to 10000")
+    if not 1 <= whole("enclose", "pieces", pieces) <= _MOST_PIECES:
+        raise ValueError(f"enclose: pieces={pieces!r} is no number from 1 to {_MOST_PIECES:,}")
     flint = imported("enclose")
     lower, upper = _box(f, subs or {})
     outputs, low, sizes = prepared("enclose", [f], lower)

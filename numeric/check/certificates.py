@@ -19,6 +19,7 @@ from numeric.lowering.function import Function, lower
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.exact.evaluation import evalf
 from symdiff.graph import ops
+from symdiff.graph.arguments import door, whole
 from symdiff.graph.expr import Expr, in_order
 from symdiff.graph.node import topological
 from symdiff.transforms.substitution import named
@@ -108,6 +109,7 @@ class Certificate:
         return ", ".join(f"{x}={value!r}" for x, value in self.point[name].items())
 
 
+@door
 def certify(
     F: Function | Expr,
     box: Mapping[Any, tuple[object, object]],
@@ -165,7 +167,9 @@ def certify(
         if dtype != "float64":
             raise Unsupported("certify: proofs are of float64 programs")
         return proven(F, ranges, budget)
-    return _Search(F, expression, ranges, dtype, random.Random(seed)).run(budget)
+    return _Search(F, expression, ranges, dtype, random.Random(whole("certify", "seed", seed))).run(
+        budget
+    )
 
 
 def _scalar(F: Function) -> Expr:

@@ -11,6 +11,7 @@ import numpy as np
 
 from numeric.check.lines import OUTSIDE, Line, unit_roundoff
 from numeric.html_tables import page, paragraph, table
+from symdiff.graph.arguments import described, door, reals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +65,7 @@ class Derivative:
         return page(*parts, *([paragraph(f"and {more} more")] if more else []))
 
 
+@door
 def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True) -> Derivative:
     """The derivative of a plain Python function at ``x``, and a bound of its error.
 
@@ -126,7 +128,9 @@ class _Function:
     """A function of real numbers at a point, and beside it in one of them."""
 
     def __init__(self, fn: Callable[[Any], Any], x: object) -> None:
-        point = np.array(x)
+        point = reals("derivative", "x", x).copy()
+        if not np.isfinite(point).all():
+            raise ValueError(f"derivative: the point is not finite: {described(x)}")
         if point.dtype.kind not in "fiu":
             raise TypeError(f"derivative: the point has to be real, not {point.dtype}")
         self.fn, self.point = fn, point if point.dtype.kind == "f" else point.astype(float)

@@ -23,6 +23,7 @@ from numeric.check.kinds import explain
 from numeric.check.pairs import Ground, Pair, worded
 from numeric.check.probes import Budget, Exhausted, Misshapen, Probe
 from numeric.check.sides import Side, Sides
+from symdiff.graph.arguments import door, natural, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     Point = dict[str, np.ndarray]
 
 POINTS = 2000
+_FEWEST = 10
 """That are looked at, of which every tenth one in digits."""
 
 
+@door
 def why(
     f: object,
     g: object,
@@ -92,8 +95,10 @@ def why(
     """
     with np.errstate(all="ignore"):  # points are meant to be extreme
         sides = Sides.of(f, g, inputs, domain)
-        most = POINTS if budget is None else budget
-        rng = np.random.default_rng([seed, 2])
+        most = POINTS if budget is None else whole("why", "budget", budget)
+        if most < _FEWEST:
+            raise ValueError(f"why: a budget of {most} points says nothing; give {_FEWEST}")
+        rng = np.random.default_rng([natural("why", "seed", seed), 2])
         return _Search(Ground(sides, domain or {}, most, rng)).result()
 
 

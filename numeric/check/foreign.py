@@ -14,6 +14,7 @@ import numpy as np
 
 from numeric.check.sources import Source, moved, named, one_or_all, real_places
 from numeric.extras import extra
+from symdiff.graph.arguments import door
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +56,7 @@ class Taped(Source):
 
     def _result(self, y: object) -> Any:
         if not isinstance(y, self.lib.Tensor):
-            raise TypeError(f"{self.name} returned {type(y).__name__}, not one tensor")
+            raise TypeError(f"fn: {self.name} returned {type(y).__name__}, not one tensor")
         return y
 
     def _recorded(self, arrays: Sequence[np.ndarray]) -> tuple[Any, list[Any]]:
@@ -121,6 +122,7 @@ def _array(t: Any) -> np.ndarray:
     return np.array(t.detach().numpy())
 
 
+@door
 def from_torch(fn: object) -> Source:
     """A function of PyTorch tensors, whose derivatives are to be audited.
 
@@ -136,6 +138,7 @@ def from_torch(fn: object) -> Source:
     return Taped(_callable(fn, "from_torch"), extra("torch", "from_torch"))
 
 
+@door
 def from_tensors(fn: object) -> Source:
     """A function of numeric's own Tensors, whose derivatives are to be audited.
 
@@ -206,7 +209,7 @@ class Jax(Source):
         """What the function computes."""
         found = self._run("value", self.fn, arrays)
         if not isinstance(found, np.ndarray):
-            raise TypeError(f"{self.name} returned {type(found).__name__}, not one array")
+            raise TypeError(f"fn: {self.name} returned {type(found).__name__}, not one array")
         return found
 
     def vjp(self, *arrays: np.ndarray) -> Any:
@@ -250,6 +253,7 @@ class Jax(Source):
         return (fn, *[args[i] for i in places])
 
 
+@door
 def from_jax(fn: object) -> Source:
     """A function of JAX arrays, whose derivatives are to be audited.
 

@@ -18,6 +18,7 @@ from numeric.check.jacobians import (
 from numeric.check.lines import ROUNDINGS, unit_roundoff
 from numeric.eager.tensor import Tensor, wrap
 from numeric.lowering.function import Function
+from symdiff.graph.arguments import door, real
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ POINTS = 12
 """... and how many there are."""
 
 
+@door
 def gradcheck(
     func: Callable[..., object],
     inputs: object,
@@ -117,6 +119,7 @@ def gradcheck(
     return all(_checked(f, args, (eps, atol, rtol), options) for f, args in programs)
 
 
+@door
 def gradgradcheck(
     func: Callable[..., object],
     inputs: object,
@@ -196,7 +199,10 @@ def _checked(
     tolerances: tuple[float | None, float | None, float | None],
     options: dict[str, Any],
 ) -> bool:
-    eps, atol, rtol = tolerances
+    eps, atol, rtol = [
+        value if value is None else real("gradcheck", name, value)
+        for name, value in zip(("eps", "atol", "rtol"), tolerances, strict=True)
+    ]
     if eps is not None and atol is not None and rtol is not None:
         return checked(func, args, Fixed(eps, rtol, atol, double=False), **options)
     wide = _widened(func, args)

@@ -45,7 +45,7 @@ def look(probe: Probe, drawn: Mapping[str, np.ndarray], unit: float) -> None:
     for row in rows[1:]:
         probe(row)
     for i, (a, b) in enumerate(zip(returned, kept, strict=True)):
-        if not np.array_equal(a, b, equal_nan=True):
+        if a is not None and not np.array_equal(a, b, equal_nan=True):
             why = "a later call overwrites the array that an earlier one returned"
             probe.note("mutation", why, rows[0], i)
     for i, (a, b) in enumerate(zip(first, probe(rows[0]), strict=True)):

@@ -24,6 +24,7 @@ from symdiff.exact.components import filled
 from symdiff.exact.digits import Digits
 from symdiff.exact.evaluation import evalf, one_mpmath, plain_number, plain_value, prepared
 from symdiff.graph import ops
+from symdiff.graph.arguments import door
 from symdiff.graph.axis_lengths import lengths
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _FALL = 10  # quotients that are smaller by so many digits, with steps that are 
 _GUARD = 20  # digits with which values are computed, beyond those that the steps cost
 
 
+@door
 def reference(f: Expr, subs: Mapping[Any, object] | None = None, digits: int = 50) -> Reference:
     """The value of an expression and its derivatives, right to ``digits`` digits, at a point.
 

@@ -22,6 +22,7 @@ from numeric.check.lines import (
     unit_roundoff,
 )
 from numeric.html_tables import headline, page, table
+from symdiff.graph.arguments import door, natural, reals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,6 +117,7 @@ class Taylor:
         return page(headline(f"Taylor test: {self.verdict}"), found)
 
 
+@door
 def taylor(
     fn: Callable[..., Any],
     grad: object,
@@ -162,6 +164,9 @@ def taylor(
     several = isinstance(x, tuple)
     if hess is not None and several:
         raise ValueError("taylor: a Hessian is for one input; pass x as one array")
+    count, seed = natural("taylor", "directions", directions), natural("taylor", "seed", seed)
+    if not count:
+        raise ValueError("taylor: directions is 0; give a number of them")
     scalar = _Scalar(fn, x if several else (x,))
     gradient = scalar.derivative(grad)
     parts = _gradient(scalar.point, gradient if several else (gradient,))
@@ -171,7 +176,7 @@ def taylor(
     with np.errstate(all="ignore"):
         runs = [
             _along(partial(scalar.moved, v), v, scalar.vector, slope, matrix, rounded)
-            for v in scalar.directions(directions, seed)
+            for v in scalar.directions(count, seed)
         ]
     slopes, table, left, bound, size = map(np.stack, zip(*runs, strict=True))
     verdict = _verdict(abs(float(scalar.value)), table, left, bound, size)
@@ -183,10 +188,10 @@ class _Scalar:
 
     def __init__(self, fn: Callable[..., Any], x: Sequence[object]) -> None:
         self.fn = fn
-        point = [np.asarray(v) for v in x]
+        point = [reals("taylor", "x", v) for v in x]
         self.point = [v if v.dtype.kind == "f" else v.astype(float) for v in point]
         self.given = [v.copy()[()] for v in self.point]
-        self.value = np.asarray(fn(*self.given))
+        self.value = reals("taylor", "fn", fn(*self.given))
         if self.value.ndim:
             raise ValueError(
                 f"taylor: the function has to be scalar, its value has shape {self.value.shape}"
@@ -225,7 +230,7 @@ def _coarsest(arrays: Sequence[np.ndarray]) -> np.dtype:
 
 def _gradient(point: Sequence[np.ndarray], given: Sequence[object]) -> list[np.ndarray]:
     """The gradient by each argument, if it has the shapes of these."""
-    parts = [np.asarray(g) for g in given]
+    parts = [reals("taylor", "grad", g) for g in given]
     if [g.shape for g in parts] != [v.shape for v in point]:
         raise ValueError(
             f"taylor: the gradient is of shape {[g.shape for g in parts]}, "
@@ -236,7 +241,7 @@ def _gradient(point: Sequence[np.ndarray], given: Sequence[object]) -> list[np.n
 
 def _hessian(point: np.ndarray, given: object) -> Array:
     """The Hessian as a matrix, if it has the shape of one."""
-    matrix = np.asarray(given)
+    matrix = reals("taylor", "hess", given)
     if matrix.shape != 2 * point.shape:
         raise ValueError(f"taylor: the Hessian is of shape {matrix.shape}, x of {point.shape}")
     return matrix.reshape(2 * (point.size,)).astype(float)

@@ -11,6 +11,7 @@ from numeric.lowering.arguments import bindable
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.functions.shaping import concat
 from symdiff.graph import ops
+from symdiff.graph.arguments import reals
 from symdiff.graph.axes import shape_text
 from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols, in_order
@@ -49,7 +50,7 @@ class Layout:
             raise TypeError(f"pack: no value for {', '.join(missing)}; the unknowns are {self}")
         parts = []
         for name, shape in zip(self.names, self.shapes, strict=True):
-            array = np.asarray(given[name], dtype=float)
+            array = reals("pack", name, given[name]).astype(float)
             if array.shape != shape and not (self._open and array.ndim == 1):
                 raise ShapeError(
                     f"pack: {name}: expected shape {shape_text(shape)}, "
@@ -64,7 +65,7 @@ class Layout:
         Axes after the first, as those of the times in a solution of ``solve_ivp``, stay behind.
         Raises ShapeError for a vector of another length.
         """
-        array = np.asarray(vector)
+        array = reals("unpack", "vector", vector)
         if self._open:
             return array
         shapes: Any = self.shapes

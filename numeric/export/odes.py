@@ -9,6 +9,7 @@ import numpy as np
 from numeric.export.layouts import flattened, joined, unknown_symbols
 from numeric.lowering.function import lower
 from symdiff.errors import ShapeError
+from symdiff.graph.arguments import door, reals
 from symdiff.graph.axes import shape_text
 from symdiff.graph.leaves import as_expr, symbol
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 
+@door
 def solve_ivp(rhs: object, y: object, /, t: Expr | None = None, **data: object) -> Equations:
     """The equations ``dy/dt = rhs`` with their Jacobian, as ``scipy.integrate.solve_ivp`` has them.
 
@@ -73,13 +75,13 @@ class Equations:
 
     def fun(self, t: object, y: object) -> NDArray[np.float64]:
         """dy/dt."""
-        found: NDArray[np.float64] = self.function(t, np.asarray(y))
+        found: NDArray[np.float64] = self.function(t, reals("fun", "y", y))
         return found
 
     def jac(self, t: object, y: object) -> NDArray[np.float64]:
         """The Jacobian of ``fun`` by y: ``J[i, j]``."""
         vector = self.function.inputs[1]
-        found: NDArray[np.float64] = self.function.jacobian(t, np.asarray(y), wrt=vector)
+        found: NDArray[np.float64] = self.function.jacobian(t, reals("jac", "y", y), wrt=vector)
         return found
 
     def pack(self, /, *values: object, **named: object) -> NDArray[np.float64]:

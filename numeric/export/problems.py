@@ -9,6 +9,7 @@ import numpy as np
 from numeric.export.layouts import flattened, joined
 from numeric.lowering.function import lower
 from symdiff.errors import ShapeError
+from symdiff.graph.arguments import door, reals
 from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 
+@door
 def scipy(expr: Any, x: Any, /, **data: Any) -> Problem:
     """The formula with its derivatives as ``scipy.optimize`` takes them.
 
@@ -72,15 +74,15 @@ class Problem:
 
     def fun(self, x: object) -> Any:
         """The value, or the vector of values."""
-        return self.function(np.asarray(x))
+        return self.function(reals("fun", "x", x))
 
     def jac(self, x: object) -> NDArray[np.float64]:
         """The gradient of a scalar formula; the Jacobian, ``J[i, j] = dy_i/dx_j``, of others."""
         found: NDArray[np.float64]
         if self._vector:
-            found = self.function.jacobian(np.asarray(x))
+            found = self.function.jacobian(reals("jac", "x", x))
         else:
-            found = self.function.grad(np.asarray(x))
+            found = self.function.grad(reals("jac", "x", x))
         return found
 
     @property
@@ -102,11 +104,13 @@ class Problem:
         return self._hessp
 
     def _hess(self, x: object) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.function.hessian(np.asarray(x))
+        found: NDArray[np.float64] = self.function.hessian(reals("hess", "x", x))
         return found
 
     def _hessp(self, x: object, p: object) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.function.hvp(np.asarray(x), np.asarray(p))
+        found: NDArray[np.float64] = self.function.hvp(
+            reals("hessp", "x", x), reals("hessp", "p", p)
+        )
         return found
 
     def _scalar(self, method: str) -> None:

@@ -14,6 +14,7 @@ from numeric.guesses import ARGUMENT
 from numeric.lowering.values import WEAK
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
+from symdiff.graph.arguments import described
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, determined
 from symdiff.graph.axis_lengths import names as names_of
@@ -470,7 +471,12 @@ def _real_numbers(
     what: str, value: object, shape: tuple[int, ...], whose: str
 ) -> np.ndarray | np.number:
     """``value`` as real numbers of ``shape``, which is that of the named side of the Function."""
-    array = np.asarray(value)
+    if isinstance(value, Expr):
+        raise TypeError(f"{what}: expected real numbers, got {described(value)}")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ShapeError(f"{what}: the value is ragged, not an array") from None
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{what}: expected real numbers, got dtype {array.dtype}")
     if array.shape != shape:

@@ -10,6 +10,7 @@ they asked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -33,6 +34,7 @@ from symdiff.calculus.jacobians import direction
 from symdiff.contexts import contained, kinks
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
+from symdiff.graph.arguments import door, unfit
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become, bound, bound_sizes, lengths
 from symdiff.graph.expr import Expr
@@ -45,7 +47,7 @@ from symdiff.transforms.closing import filled_up
 from symdiff.transforms.substitution import substitute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numeric.lowering.programs import Lowered
     from symdiff.transforms.closing import Filled
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 _Directions: TypeAlias = "tuple[Mapping[str, int] | None, tuple[str, ...]]"
 
 
+@door
 @written("lower(f, [x, y])")
 def lower(
     outputs: Any,
@@ -410,6 +413,8 @@ class Function:
             self._refuse("jacobian")
         order = self._signature.places(wrt, "jacobian")
         given, call = self._signature.bind(args, named)
+        if mode.__class__ is not str:
+            raise unfit("jacobian", "mode", "'forward', 'reverse' or 'auto'", mode)
         known = self._known_directions.get((mode, order))
         if known is None or (known[0] is not None and known[0] is not call.sizes):
             known = self._directions(mode, order, call.sizes)
@@ -520,6 +525,9 @@ class Function:
         """
         inputs = self._programs.inputs
         given: dict[Expr, Any] = {}
+        for data in values:
+            if not isinstance(data, Mapping):
+                raise unfit("bind", "values", "a mapping from inputs to values", data)
         for key, value in [*(pair for m in values for pair in m.items()), *named.items()]:
             x = inputs[self._signature.place_of(key, "bind")]
             if x in given:

@@ -19,6 +19,7 @@ from symdiff.calculus.real_values import is_real
 from symdiff.contexts import contained, raising
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
+from symdiff.graph.arguments import door
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import (
     become,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 def interpret(outputs: Expr, env: Mapping[Any, object]) -> Any: ...
 @overload
 def interpret(outputs: Sequence[Expr], env: Mapping[Any, object]) -> tuple[Any, ...]: ...
+@door
 @contained
 def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, object]) -> Any:
     """The values of ``outputs``, one or a tuple, where the symbols have the values of ``env``.

@@ -8,6 +8,7 @@ it down, so that ``_answered`` has nothing to ask at those that follow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,13 +32,14 @@ from symdiff.contexts import raising
 from symdiff.display.diagrams import listed
 from symdiff.errors import NotDifferentiable, Unsupported
 from symdiff.graph import ops
+from symdiff.graph.arguments import unfit
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import Sizes, formulas, lengths
 from symdiff.graph.axis_lengths import names as lengths_of
 from symdiff.locks import once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numeric.lowering.derivatives import Cut, Description
     from numeric.lowering.programs import Program
@@ -372,6 +374,8 @@ class Programs:
         forward = self.of(derivatives.forward)
         described = derivatives.described
         names = lengths_of([*self.inputs, *value.outputs, *backward.outputs])
+        if sizes is not None and not isinstance(sizes, Mapping):
+            raise unfit("explain", "sizes", "a dictionary of lengths by name", sizes)
         known = Sizes(sizes or {}) if set(names) <= {*(sizes or {})} else None
         lines = [
             f"inputs: {listed(map(described, self.inputs), 8) or 'none'}",

@@ -8,7 +8,7 @@ import numpy as np
 
 import symdiff as sd
 from numeric.extras import extra
-from numeric.lowering.arguments import precision
+from numeric.lowering.arguments import checked, precision
 from numeric.lowering.function import Function, lower
 from numeric.lowering.values import WEAK
 from numeric.shards.places import by_dask, is_dask_array, is_of_dask, on_executor
@@ -16,6 +16,7 @@ from numeric.shards.subtotals import ShardProgram, in_kind, in_precision
 from symdiff.calculus.real_values import is_real
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
+from symdiff.graph.arguments import door, reals, unfit
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Sharded", "sharded"]
 
 
+@door
 def sharded(
     outputs: Expr | Sequence[Expr],
     inputs: Sequence[Expr],
@@ -295,7 +297,12 @@ class Sharded:
         if wrt is None:
             return tuple([x for x in self.others if x.dtype is float])
         found = []
-        for key in wrt if isinstance(wrt, list | tuple) else [wrt]:
+        keys = wrt if isinstance(wrt, list | tuple) else [wrt]
+        if not keys:
+            raise ValueError(f"{method}: wrt is empty")
+        for key in keys:
+            if not isinstance(key, Expr | str):
+                raise unfit(method, "wrt", "an input, its name or a list of them", key)
             place = self._places.get(_name(key) if isinstance(key, Expr) else key)  # type: ignore[arg-type]
             if place is None:
                 raise ValueError(f"{method}: {key!r} is no input; those are {list(self._places)}")
@@ -338,7 +345,12 @@ class Sharded:
 
         if rows is None and task.counts_first:
             rows = counted()
-        strong = [*task.data, *[np.asarray(x).dtype for x in others if x.__class__ not in WEAK]]
+        known = [(x, data[_name(x)]) for x in self.others]
+        strong = [
+            *task.data,
+            *[checked("input", x, v).dtype for x, v in known if v.__class__ not in WEAK],
+            *[reals("sharded", "tangents", v).dtype for v in more if v.__class__ not in WEAK],
+        ]
         # The rows are among what the first pass computes with, and so they tell it their precision.
         frame = np.zeros((rows or 0, 0), np.result_type(*task.data) if task.data else bool)
         kinds = [x.dtype for x in shards[0] if hasattr(x, "dtype")]
@@ -403,7 +415,7 @@ class Sharded:
             found = ", ".join([f"{name} has {size}" for name, size in sizes.items()])
             raise ValueError(f"numbers of shards differ: {found}")
         if not next(iter(sizes.values())):
-            raise ValueError("there are no shards")
+            raise ValueError(f"{next(iter(sizes))}: there are no shards")
         (first, known), *rest = counts.items()
         for name, rows in rest:
             for i, (a, b) in enumerate(zip(known, rows, strict=True)):

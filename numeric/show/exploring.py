@@ -15,6 +15,7 @@ from numeric.show.limits import primes
 from numeric.show.pictures import DOTS, fitted, number
 from numeric.show.plots import Drawing, Subject, drawing
 from symdiff.display.printing import short
+from symdiff.graph.arguments import door
 
 STEPS = 200
 """Of the slider, from one end of the range to the other."""
@@ -22,6 +23,7 @@ STEPS = 200
 _CELL = 'style="text-align: left; padding: 0 1.5em 0 0"'
 
 
+@door
 def explore(
     f: object,
     x: object = None,

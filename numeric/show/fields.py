@@ -24,6 +24,7 @@ from numeric.show.subjects import (
     variable,
 )
 from symdiff.display.printing import short
+from symdiff.graph.arguments import door
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -43,6 +44,7 @@ MOST = 24
 _SHAPES = {"minimum": "o", "maximum": "^", "saddle": "X", "degenerate point": "D"}
 
 
+@door
 def plot_field(
     f: object,
     variables: object,
@@ -112,7 +114,9 @@ def _ends(field: Field, given: Any) -> Ends:
     """From where to where: as given, or about the point, narrowed to the domain."""
     if given is not None:
         given = by_variable("plot_field", given, field.variables)
-        pairs = [given, given] if np.ndim(given) == 1 else list(given)
+        many = isinstance(given, list | tuple | np.ndarray) and np.iterable(given)
+        one = many and not any(np.iterable(part) for part in given)
+        pairs = [given, given] if one else list(given) if many else []
         if len(pairs) != 2:
             raise TypeError(f"plot_field: range={given!r} is neither a pair nor two pairs")
         first, second = (interval("plot_field", pair) for pair in pairs)
@@ -156,7 +160,8 @@ class _Drawing:
             figure, (one,) = pictures.canvas("plot_field", 7.0)
             pictures.titled(figure, title)
         else:
-            one, figure = ax, ax.figure
+            (one,) = pictures.given_axes("plot_field", [ax])
+            figure = one.figure
             pictures.titled(one, title, size=pictures.TEXT)
         pictures.dressed(one)
         one.grid(False)
@@ -347,7 +352,8 @@ def levels_of(heights: np.ndarray) -> np.ndarray:
 
     low, middle, high = (float(v) for v in np.quantile(heights, [0.02, 0.5, 0.98]))
     if not high - low > 1e-12 * max(abs(low), abs(high)):
-        return np.array([low - 1, low, low + 1])
+        step = max(1.0, 1e-12 * abs(low))
+        return np.array([low - step, low, low + step])
     if not 0.25 < (middle - low) / (high - low) < 0.75:
         spread = np.quantile(heights, np.linspace(0.02, 0.98, 13))
         return np.unique([_two_digits(float(v)) for v in spread])

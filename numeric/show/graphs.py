@@ -15,6 +15,7 @@ from symdiff.calculus.derivative import cotangents
 from symdiff.display.graphs import diagram, inputs_of, outputs_of, seeds_of
 from symdiff.display.layout import LIMIT
 from symdiff.graph import ops
+from symdiff.graph.arguments import door
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 
+@door
 def draw(
     f: object,
     wrt: object = None,

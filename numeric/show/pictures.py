@@ -6,7 +6,10 @@ import io
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from numeric.extras import extra
+from symdiff.graph.arguments import unfit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,6 +114,17 @@ def canvas(
     for ax in axes:  # whatever the user's style is: the colours are those for white
         ax.set_facecolor("white")
     return figure, axes
+
+
+def given_axes(what: str, ax: Axes | Sequence[Axes] | np.ndarray) -> list[Axes]:
+    """The axes that the user gives, one or several; raises TypeError for what is none."""
+    if isinstance(ax, np.ndarray):
+        ax = ax.ravel().tolist()
+    axes = list(ax) if isinstance(ax, list | tuple) else [ax]
+    for one in axes:
+        if not (hasattr(one, "figure") and hasattr(one, "spines")):
+            raise unfit(what, "ax", "Matplotlib's axes", one)
+    return axes
 
 
 def dressed(ax: Axes) -> None:

@@ -28,7 +28,9 @@ from numeric.show.subjects import (
     variable,
 )
 from symdiff.display.printing import short
-from symdiff.errors import NotDifferentiable, Unsupported
+from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
+from symdiff.graph.arguments import door
+from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +59,7 @@ _STYLES: dict[str, tuple[str, Literal["-", "--", "-.", ":"]]] = {
 }
 
 
+@door
 def plot(
     f: object,
     x: object = None,
@@ -127,6 +130,8 @@ class Subject:
         self.values = values(what, self.f, [self.x], at)
         self.point = self._point()
         (row,) = self.slice([self.f])([0.0 if self.point is None else self.point])
+        if not len(row):
+            raise ShapeError(f"{what}: f has no elements; its shape is {shape_text(self.f.shape)}")
         if len(row) > MANY:
             raise ValueError(
                 f"{what}: f has {len(row)} elements, and more than {MANY} curves cannot be told "
@@ -242,7 +247,7 @@ class Drawing:
             figure, axes = pictures.canvas("plot", 1.3 + tall * count, nrows=count, sharex=True)
             pictures.titled(figure, title)
         else:
-            axes = list(np.ravel(np.array(ax, dtype=object)))
+            axes = pictures.given_axes("plot", ax)
             if len(axes) not in (1, count):
                 raise ValueError(f"plot: {len(axes)} axes for {count} curves; give one, or {count}")
             figure = axes[0].figure

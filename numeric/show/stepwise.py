@@ -17,6 +17,7 @@ from symdiff.calculus.variables import component
 from symdiff.display.rule_names import rule
 from symdiff.errors import ShapeError
 from symdiff.graph import ops
+from symdiff.graph.arguments import door
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import free_symbols, is_within
 from symdiff.graph.leaves import as_expr, named_dummy
@@ -112,6 +113,7 @@ class Row:
     notes: tuple[Note, ...]
 
 
+@door
 def steps(
     f: Any,
     x: Any,

@@ -19,8 +19,10 @@ from symdiff.calculus.variables import component
 from symdiff.errors import Unsupported
 from symdiff.exact.evaluation import evaluate_mp
 from symdiff.graph import ops
+from symdiff.graph.arguments import reals
 from symdiff.graph.expr import Expr, in_order
 from symdiff.graph.leaves import as_expr
+from symdiff.graph.number import is_number
 from symdiff.locks import cached_property
 from symdiff.transforms.substitution import named
 
@@ -116,12 +118,12 @@ def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr,
         given: Mapping[Any, object] = {}
     elif isinstance(at, Mapping):
         given = at
-    elif len(variables) == 1 and not variables[0].args and np.ndim(at) == 0:
+    elif len(variables) == 1 and not variables[0].args and is_number(at):
         given = {variables[0]: at}
     else:
         raise TypeError(f"{what}: at={at!r} is not a mapping from symbols to values")
     found = {
-        x: np.asarray(value, np.float64 if x.dtype is float else None)
+        x: reals(what, x.name, value).astype(np.float64 if x.dtype is float else None)
         for x, value in named(what, free, given, strict=True).items()
     }
     missing = [x.name for x in in_order(free) if x not in found and not _covered(x, variables)]

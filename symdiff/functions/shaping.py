@@ -99,7 +99,8 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if isinstance(axis, Node):
         raise _no_axis(name, axis)
-    places = tuple([axis_of(name, k, ndim) for k in wholes(name, "axis", axis)])
+    given = wholes(name, "axis", axis, wanted="an int, a tuple of ints or None")
+    places = tuple([axis_of(name, k, ndim) for k in given])
     if len(set(places)) < len(places):
         raise ValueError(f"{name}: argument 'axis': repeated axis in {axis}")
     return places

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.exceptions import AxisError
 
-from symdiff.errors import ParseError
+from symdiff.errors import NotAdditive, NotDifferentiable, ParseError
 from symdiff.graph import number
 from symdiff.graph.axes import shape_text
 from symdiff.graph.leaves import as_expr, checked_dtype, checked_shape
@@ -32,11 +32,15 @@ from symdiff.graph.node import Node
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from numpy.typing import NDArray
+
     from symdiff.graph.expr import Expr
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_REFUSALS = TypeError, ValueError, IndexError, NotImplementedError
+_REFUSALS = TypeError, ValueError, IndexError, NotImplementedError, RuntimeError
+# Their messages state a place in a text, or what of a formula is the reason.
+_ABOUT_FORMULAS = NotAdditive, NotDifferentiable, ParseError
 _LIBRARY = "symdiff", "numeric"
 _LARGEST = 2**63  # of ints that count, or number axes
 DEEPEST = 64  # of lists: NumPy's arrays have no more axes
@@ -97,7 +101,7 @@ def refused(
     is described instead.  Where all fit, the error is not about an argument, and stays.
     """
     name = function.__name__
-    if isinstance(error, ParseError):  # marks a place in the text, which must stay as it is
+    if isinstance(error, _ABOUT_FORMULAS):
         return error
     is_refusal = isinstance(error, _REFUSALS) and _is_raised_here(error.__traceback__)
     if is_refusal and re.match(rf"{re.escape(name)}\b", str(error)):
@@ -147,7 +151,7 @@ def _unfit(
     return "", None
 
 
-def whole(function: str, argument: str, value: object) -> int:
+def whole(function: str, argument: str, value: object, wanted: str = "an int") -> int:
     """An argument that is one int.
 
     >>> whole("roll", "shift", np.int8(3))
@@ -163,7 +167,7 @@ def whole(function: str, argument: str, value: object) -> int:
             return index(value)  # type: ignore[arg-type]  # index says what is none
     except TypeError:
         pass
-    raise unfit(function, argument, "an int", value)
+    raise unfit(function, argument, wanted, value)
 
 
 def natural(function: str, argument: str, value: object) -> int:
@@ -175,7 +179,11 @@ def natural(function: str, argument: str, value: object) -> int:
 
 
 def wholes(
-    function: str, argument: str, value: object, texts: type | tuple[()] = ()
+    function: str,
+    argument: str,
+    value: object,
+    texts: type | tuple[()] = (),
+    wanted: str = "an int or a tuple of ints",
 ) -> tuple[Any, ...]:
     """An argument that is one int or several; ``texts`` are a class of lengths that may be there.
 
@@ -187,7 +195,7 @@ def wholes(
     many = isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim)
     return tuple(
         [
-            x if isinstance(x, texts) else whole(function, argument, x)
+            x if isinstance(x, texts) else whole(function, argument, x, wanted)
             for x in (value if many else (value,))  # type: ignore[attr-defined]  # a sequence
         ]
     )
@@ -207,6 +215,22 @@ def real(function: str, argument: str, value: object) -> float:
         raise ValueError(
             f"{function}: argument {argument!r} is beyond all floats: {described(value)}"
         ) from None
+
+
+def reals(function: str, argument: str, value: object) -> NDArray[Any]:
+    """An argument that is an array of real numbers, or lists of them.
+
+    >>> reals("pack", "x", [1, 2]).tolist()
+    [1, 2]
+    """
+    if not isinstance(value, Node):
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError):  # rows of several lengths, or what is no sequence
+            array = np.empty((), object)
+        if array.dtype.kind in "fiub":
+            return array
+    raise unfit(function, argument, "an array of real numbers", value)
 
 
 def expressions(function: str, argument: str, value: object) -> list[Expr]:

@@ -118,19 +118,23 @@ BAD: dict[str, Callable[[], Any]] = {
 
 
 class Namespace(NamedTuple):
-    """What has the callables by name, dotted names too, and a valid call of each."""
+    """What has the callables by name, dotted names too, and a valid call of each.
+
+    ``arguments`` are names that messages may have for what stands in ``*args``.
+    """
 
     owner: Callable[[], Any]
     calls: Mapping[str, Callable[[], Valid]]
+    arguments: tuple[str, ...] = ()
 
 
 NAMESPACES: dict[str, Namespace] = {
     "sd": Namespace(lambda: sd, bad_calls_sd.CALLS),
     "numeric": Namespace(lambda: nm, bad_calls_nm.CALLS),
-    "Function": Namespace(bad_calls_nm.function, bad_calls_nm.FUNCTION),
-    "Sharded": Namespace(bad_calls_nm.of_shards, bad_calls_nm.SHARDED),
-    "Problem": Namespace(bad_calls_nm.problem, bad_calls_nm.PROBLEM),
-    "Equations": Namespace(bad_calls_nm.equations, bad_calls_nm.EQUATIONS),
+    "Function": Namespace(bad_calls_nm.function, bad_calls_nm.FUNCTION, bad_calls_nm.INPUTS),
+    "Sharded": Namespace(bad_calls_nm.of_shards, bad_calls_nm.SHARDED, bad_calls_nm.INPUTS),
+    "Problem": Namespace(bad_calls_nm.problem, bad_calls_nm.PROBLEM, bad_calls_nm.INPUTS),
+    "Equations": Namespace(bad_calls_nm.equations, bad_calls_nm.EQUATIONS, bad_calls_nm.INPUTS),
 }
 
 
@@ -170,6 +174,8 @@ SECONDS = 10  # of the processor, for one call
 _LIBRARY = tuple([str(Path(package.__file__).parent) for package in (sd, nm)])
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _NEVER = RecursionError, MemoryError, KeyError, AssertionError
+# A check that fails, and a text with the place in it that is no formula: answers, too.
+_ANSWERS = nm.check.GradcheckError, nm.check.GradientError, sd.ParseError
 # Python's own words where a call has not the arguments that a function takes.
 _ARITY = re.compile(
     r"missing \d+ required|takes .*arguments?\b|unexpected keyword|multiple values|at least \d+ arg"
@@ -180,30 +186,24 @@ def fault(case: Case) -> str | None:
     """What is wrong with the answer to a bad argument, or None."""
     function, valid, words = _call(case)
     value = BAD[case.value]()
-    if callable(value) and not isfunction(value) and _is_for_functions(function, case.place):
-        return None  # what it raises is its own, and no frame tells so
+    place = valid.args[case.place] if isinstance(case.place, int) else valid.words[case.place]
+    if callable(value) and not isfunction(value) and callable(place):
+        return None  # the library calls it: what it raises is its own, and no frame tells so
     return judged(function, valid.with_bad(case.place, value), words)
-
-
-def _is_for_functions(function: Any, place: int | str) -> bool:
-    """Whether an argument is a function: what the library calls."""
-    (name,) = _argument(function, place) or {None}
-    parameters = inspect.signature(function).parameters
-    return name in parameters and "Callable" in str(parameters[name].annotation)
 
 
 def valid_result(namespace: str, name: str) -> Any:
     """What the valid call of the table gives."""
-    owner, calls = NAMESPACES[namespace]
+    owner, calls, _ = NAMESPACES[namespace]
     return calls[name]().applied(attrgetter(name)(owner()))
 
 
 def _call(case: Case) -> tuple[Any, Valid, set[str]]:
-    owner, calls = NAMESPACES[case.namespace]
+    owner, calls, arguments = NAMESPACES[case.namespace]
     function = attrgetter(case.function)(owner())
     valid = calls[case.function]()
     names = {case.function.rpartition(".")[-1], getattr(function, "__name__", case.function)}
-    return function, valid, names | _argument(function, case.place)
+    return function, valid, {*names, *arguments, *_argument(function, case.place)}
 
 
 def _argument(function: Any, place: int | str) -> set[str]:
@@ -247,7 +247,7 @@ def _wrong(error: Exception, names: set[str]) -> str | None:
     text = str(error)
     if isinstance(error, TypeError) and _ARITY.search(text):
         return None
-    if _is_of_caller(error.__traceback__):
+    if isinstance(error, _ANSWERS) or _is_of_caller(error.__traceback__):
         return None
     shown = f"{type(error).__name__}: {text[:150]}"
     at = _place(error.__traceback__)

@@ -25,6 +25,12 @@ numbers = np.array([0.5, 1.0, 2.0])
 shards = [np.ones((2, 2)), np.zeros((1, 2))]
 
 
+# What needs a library that tests do not install.
+OTHER_LIBRARIES = {"from_jax", "from_torch"}
+# Functions name their arguments after the inputs, and what goes along with them.
+INPUTS = ("v", "x", "rows", "v_time", "cotangent", "tangent", "shard", "shards")
+
+
 @cache
 def function() -> Any:
     """A Function of a vector and a number."""
@@ -55,6 +61,14 @@ def _twice(u: Any) -> Any:
     return 2 * u
 
 
+def _along(u: Any, g: Any) -> Any:
+    return 2 * u * g
+
+
+def _constant(u: Any) -> Any:
+    return np.full(np.shape(u), 2.0)
+
+
 def _residuals() -> Any:
     return function().forward(numbers, 2.0)[1]
 
@@ -72,7 +86,13 @@ CALLS: dict[str, Callable[[], Valid]] = {
     "export.scipy": lambda: valid(f, v, x=2.0),
     "export.solve_ivp": lambda: valid(-v * x, v, t=y, x=2.0),
     "check.audit": lambda: valid(
-        _square, gradient=_twice, vjp=None, jvp=None, hessian=None, shown=_like, **_CHECKED
+        _square,
+        gradient=_twice,
+        vjp=_along,
+        jvp=_along,
+        hessian=_constant,
+        shown=_like,
+        **_CHECKED,
     ),
     "check.assert_gradients_match": lambda: valid(_square, gradient=_twice, **_CHECKED),
     "check.why": lambda: valid(_square, _square, **_CHECKED),
@@ -97,6 +117,11 @@ CALLS: dict[str, Callable[[], Valid]] = {
         rtol=1e-3,
     ),
     "check.from_tensors": lambda: valid(nm.sin).and_then(lambda s: s.vjp(numbers, numbers)),
+    "check.enclose": lambda: valid(x * y, {x: (0, 1), y: 2}, digits=15, pieces=8),
+    "check.certify": lambda: valid(
+        sd.sin(x), {x: (0.5, 1.0)}, method="search", budget=20, seed=0, dtype="float64"
+    ),
+    "explore": lambda: valid(sd.sin(x), x, order=1, at=0.5, range=(0.0, 1.0)),
     "draw": lambda: valid(
         f,
         wrt=x,
