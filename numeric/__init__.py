@@ -222,5 +222,6 @@ if not TYPE_CHECKING:
     _lazy = {**_ROOM_OF, **dict.fromkeys(_ROOMS, "(module)")}
     _homes = {name: _lazy.get(name) or home(globals()[name]) for name in __all__ if name[0] != "_"}
     arguments.explain(__name__)
-    arguments.explain_methods(Tensor)
+    for _class in (Tensor, random_numbers.Generator):
+        arguments.explain_methods(_class)
     __doc__ += f"\n{index(by_subject(__name__, _homes, SUBJECTS))}\n"

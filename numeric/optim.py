@@ -89,6 +89,8 @@ class Optimizer:
         """Optimise more parameters: the entry ``"params"``, with options of their own."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        if "params" not in param_group:
+            raise ValueError(f"param_group has no key 'params', but {[*param_group]}")
         _listed(param_group)
         params = param_group["params"]
         for p in params:
@@ -149,6 +151,11 @@ class Optimizer:
 
         Raises ValueError if the groups differ in number or length.
         """
+        if isinstance(state_dict, dict) and not {"state", "param_groups"} <= set(state_dict):
+            raise ValueError(
+                "state_dict has the keys 'state' and 'param_groups', as state_dict() gives them; "
+                f"got {[*state_dict]}"
+            )
         saved = deepcopy(state_dict["param_groups"])
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -490,5 +497,5 @@ if not TYPE_CHECKING:  # which would take every name for one of the module's
         raise missing("module 'numeric.optim'", name, OPTIM, sys.modules[__name__])
 
 
-for _class in (Optimizer, SGD, Adam, AdamW):
+for _class in (Optimizer, _ByParameter, SGD, Adam, AdamW):
     explain_methods(_class)

@@ -8,6 +8,7 @@ from numeric.autograd.function import BackwardCFunction
 from numeric.eager import record as records
 from numeric.eager.tensor import Tensor, counter, edge_of
 from numeric.modes import Switch, current
+from numeric.ops.arguments import explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,7 +75,13 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     >>> x._version
     1
     """
-    tensors: Iterable[Tensor] = (tensor,) if isinstance(tensor, Tensor) else tensor
+    tensors = (tensor,) if isinstance(tensor, Tensor) else tuple(tensor)
+    for place, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                "increment_version(): argument 'tensor' must be tuple of Tensors, but found "
+                f"element of type {type(x).__name__} at pos {place}"
+            )
     for x in tensors:
         counter(x)[0] += 1
 
@@ -150,3 +157,6 @@ class disable_saved_tensors_hooks(Switch):  # noqa: N801  # the name by which pr
         if current().packing is not None:
             raise RuntimeError(self.changes["sealed"])
         super().__enter__()
+
+
+explain(__name__)

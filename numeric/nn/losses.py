@@ -19,6 +19,7 @@ from numeric.eager.tensor import Tensor, values_of, wrap
 from numeric.eager.traced_arrays import Shadow, beside
 from numeric.ops.moments import log_softmax
 from numeric.ops.pointwise import masked_xlogy
+from numeric.ops.views import common_shape
 from symdiff import functions as sd
 from symdiff.calculus.derivative import detach
 
@@ -371,6 +372,7 @@ def binary_cross_entropy(
     if ((a < 0) | (a > 1)).any():
         raise RuntimeError("all elements of input should be between 0 and 1")
     operands = (input, target) if weight is None else (input, target, weight)
+    common_shape(*[x._array.shape for x in operands])
     return apply(BCE[weight is not None][reduction], operands, (reduction,))
 
 

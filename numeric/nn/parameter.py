@@ -6,6 +6,7 @@ import numpy as np
 
 from numeric.eager.dtypes import get_default_dtype
 from numeric.eager.tensor import Tensor, counter, wrap
+from numeric.ops.arguments import explain_methods
 
 __all__ = ["Parameter"]
 
@@ -35,3 +36,6 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + Tensor.__repr__(self)
+
+
+explain_methods(Parameter)

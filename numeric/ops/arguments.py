@@ -44,8 +44,10 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
         method: positions are counted from the argument after ``self``.
         label: the name in messages, if that is not the public one.
     """
-    if getattr(function, "__code__", None) is _BY_AXIS:
-        return by_axis(explained(function.__wrapped__, name, method=method, label=label))
+    given: Any = function
+    if given.__code__ is _BY_AXIS:
+        framed: F = by_axis(explained(given.__wrapped__, name, method=method, label=label))
+        return framed
     name = name or function.__name__
 
     def refuse(error: Exception, values: dict[str, Any]) -> None:
@@ -53,16 +55,14 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
         if text:  # the exception has no name here: with its traceback it would be a cycle
             raise TypeError(text) from None
 
-    _OWN.add(refuse.__code__)
     parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
-    called = functools.wraps(function)(_frame(_written(parameters))(function, refuse))
-    called.__defaults__, called.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    called: Any = functools.wraps(function)(_frame(_written(parameters))(function, refuse))
+    called.__defaults__, called.__kwdefaults__ = given.__defaults__, given.__kwdefaults__
     called.__name__ = name
     return cast("F", called)
 
 
 _BY_AXIS = by_axis(re.escape).__code__  # what renames an argument has no frame around it, but in it
-_OWN: set[object] = set()  # the code of ``refuse``: one object, whatever it refuses
 
 
 def _written(parameters: Iterable[inspect.Parameter]) -> tuple[str, str, str]:
@@ -72,7 +72,7 @@ def _written(parameters: Iterable[inspect.Parameter]) -> tuple[str, str, str]:
     for p in parameters:
         if p.kind is p.KEYWORD_ONLY and not starred:
             defined.append("*")
-        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        stars = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         starred = starred or p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY)
         defined.append(f"{stars}{p.name}{'' if p.default is p.empty else '=None'}")
         called.append(f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else f"{stars}{p.name}")
@@ -204,19 +204,25 @@ def _origin(error: Exception) -> TracebackType | None:
     return tb
 
 
-def _is_said(error: Exception, origin: TracebackType, names: Iterable[str], value: object) -> bool:
+def _is_said(
+    error: Exception, origin: TracebackType, name: str, argument: str, value: object
+) -> bool:
     """Whether a ``raise`` statement of the library says already what is wrong.
 
-    It has one of the names, or what came, as some messages of PyTorch.  What an inner function says
-    of its own argument does not count.
+    It names the function, the argument, or what came, as some messages of PyTorch.  What an inner
+    function says of its own argument does not count.
     """
-    code = origin.tb_frame.f_code
-    if code in _OWN or code.co_code[origin.tb_lasti] != _RAISE or not is_library(code.co_filename):
+    code, text = origin.tb_frame.f_code, str(error)
+    if code.co_filename == __file__ or not is_library(code.co_filename):
         return False
-    words = "|".join(map(re.escape, names))
-    came = re.escape(type(value).__name__)
-    said = rf"(?<!\w)({words})(?!\w)|\b(got|not)( an element of type|:)? (<class ')?{came}\b"
-    return re.search(said, str(error)) is not None
+    if code.co_code[origin.tb_lasti] != _RAISE:
+        return False
+    of_argument = re.match(r"(\w+)\(\): argument ", text)
+    if of_argument:
+        return of_argument[1] == name
+    names, came = f"{re.escape(name)}|{re.escape(argument)}", re.escape(type(value).__name__)
+    said = rf"(?<!\w)({names})(?!\w)|\b(got|not)( an element of type|:)? (<class ')?{came}\b"
+    return re.search(said, text) is not None
 
 
 # What annotations ask for -----------------------------------------------------------------------
@@ -237,16 +243,16 @@ class Kind(NamedTuple):
         try:
             if not self.fits(value):
                 return f" must be {self.word}, not {type(value).__name__}"
-        except OverflowError:
-            return ": Overflow when unpacking long long"
+        except OverflowError as error:
+            return f": {error}"
         if self.of is not None:
             elements: Any = value if isinstance(value, tuple | list) else ()
             for place, x in enumerate(elements):
                 try:
                     if self.of.fits(x):
                         continue
-                except OverflowError:
-                    return f": Overflow when unpacking long long at pos {place}"
+                except OverflowError as error:
+                    return f": {error} at pos {place}"
                 return (
                     f" must be {self.word}, but found element of type {type(x).__name__} at pos "
                     f"{place}"
@@ -260,7 +266,7 @@ def _is_int(x: Any) -> bool:
     except TypeError:
         return False
     if not -(2**63) <= n < 2**63:
-        raise OverflowError
+        raise OverflowError("Overflow when unpacking long long")
     return True
 
 
@@ -283,6 +289,10 @@ def _is_array(x: Any) -> bool:
 
 def _is_iterable(x: Any) -> bool:
     return hasattr(x, "__iter__") and not isinstance(x, str | bytes | np.ndarray | Tensor | Expr)
+
+
+def _is_pair(x: Any) -> bool:
+    return isinstance(x, tuple | list) and len(x) == 2 and all(map(_is_number, x))
 
 
 def _of_class(*classes: type) -> Callable[[object], bool]:
@@ -323,20 +333,25 @@ _KINDS: dict[str, tuple[Kind, ...]] = {
     "SupportsInt": (Kind("int", is_index),),
     "tuple[Tensor, ...]": (_TENSORS,),
     "tuple[int, ...]": (_INTS,),
+    "tuple[float, float]": (Kind("tuple of two Numbers", _is_pair),),
     "dtype": (_DTYPE,),
     "dtypes.dtype": (_DTYPE,),
     "DtypeLike": (Kind("torch.dtype", _is_dtype),),
     "np.ndarray": (_ARRAY,),
     "None": (Kind("None", lambda x: x is None),),
 }
-_CALLABLE = (Kind("callable", callable),)
+# By the class alone, whatever stands in its brackets.
+_GENERIC = {
+    "Callable": (Kind("callable", callable),),
+    "dict": (Kind("dict", _of_class(dict)),),
+}
 
 
 def _kinds(annotation: object) -> tuple[Kind, ...]:
     """What a parameter may be; () where nothing is known of it."""
     found: list[Kind] = []
     for text in str(annotation).split(" | "):
-        kinds = _CALLABLE if text.startswith("Callable[") else _KINDS.get(text)
+        kinds = _KINDS.get(text) or _GENERIC.get(text.partition("[")[0])
         if kinds is None:
             return ()
         found += kinds
@@ -379,7 +394,7 @@ def _refusal(
     for parameter, argument, place, value in _arguments(function, values):
         text = _misfit(parameter.annotation, value)
         if text:
-            if _is_said(error, origin, (name, argument), value):
+            if _is_said(error, origin, name, argument, value):
                 return ""
             at = f" (position {place - method})" if place else ""
             remedy = ""

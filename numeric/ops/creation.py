@@ -685,7 +685,7 @@ def _ranged(a: float, b: float, h: float, kind: np.dtype) -> np.ndarray:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(a) and math.isfinite(b)):
         raise RuntimeError(f"unsupported range: {a} -> {b}")
-    if abs((b - a) / h) > _LARGE:
+    if not abs((b - a) / h) <= _LARGE:  # nan, too
         raise RuntimeError(f"arange(): invalid size, possible overflow? from {a} to {b} by {h}")
     if (h > 0 and a > b) or (h < 0 and a < b):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")

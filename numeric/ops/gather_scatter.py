@@ -11,7 +11,7 @@ from numeric.eager.inplace import inplace, write
 from numeric.eager.operations import Op
 from numeric.eager.recording import apply, cast
 from numeric.eager.tensor import Tensor, attach, method, values_of, wrap
-from numeric.eager.traced_arrays import some
+from numeric.eager.traced_arrays import Shadow, some
 from numeric.ops.arithmetic import remainder
 from numeric.ops.dim_arguments import axis_of, by_axis
 from numeric.ops.index_formulas import (
@@ -133,10 +133,11 @@ def _mask(name: str, mask: Tensor) -> np.ndarray:
 
 def _value(name: str, value: Operand | None, kind: np.dtype) -> Operand | None:
     """What all elements of dtype ``kind`` at some places become."""
-    if isinstance(value, Tensor) and value._array.ndim:
+    array = value._array if isinstance(value, Tensor) else value
+    if isinstance(array, np.ndarray | Shadow) and array.ndim:
         raise RuntimeError(
             f"{name} only supports a 0-dimensional value tensor, but got tensor with "
-            f"{value._array.ndim} dimension(s)."
+            f"{array.ndim} dimension(s)."
         )
     if isinstance(value, Tensor):
         return value if value._array.dtype is kind else cast(value, kind)
@@ -455,6 +456,7 @@ def _reduced(x: Tensor, dim: int, at: Tensor, src: Operand | None, how: str) -> 
     if how not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if not isinstance(src, Tensor):
+        src = _value("scatter", src, x._array.dtype)
         src = wrap(np.full(at._array.shape, src, x._array.dtype))
     if is_recorded(x, src):
         if how == "multiply":

@@ -190,7 +190,7 @@ def _quick(x: Tensor, key: Any) -> Tensor | None:
         return None
     try:
         out = wrap(x._array[parts if Ellipsis in parts else (*parts, ...)])
-    except IndexError:
+    except (IndexError, OverflowError):
         return None
     alias(out, x, current().grad)
     return out

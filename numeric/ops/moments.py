@@ -97,9 +97,11 @@ def _of_moment(
     names: dict[str, Any],
 ) -> tuple[Axes, bool, float]:
     """Axes, ``keepdim`` and correction; ``dim`` may have been left out before ``unbiased``."""
+    axis: Dims | None = dim
     if isinstance(dim, bool):
-        dim, unbiased, keepdim = None, dim, keepdim if unbiased is _ABSENT else unbiased
-    dim, keepdim = renamed(name, names, dim, keepdim)
+        keepdim = keepdim if unbiased is _ABSENT else unbiased
+        axis, unbiased = None, dim
+    axis, keepdim = renamed(name, names, axis, keepdim)
     if correction is _ABSENT or correction is None:
         correction = 1 if unbiased is _ABSENT else int(unbiased)
     elif unbiased is not _ABSENT:
@@ -107,7 +109,7 @@ def _of_moment(
     a = input._array
     if a.dtype.kind != "f":
         raise RuntimeError("std and var only support floating point and complex dtypes")
-    axes = axes_or_all(dim, a.ndim)
+    axes = axes_or_all(axis, a.ndim)
     if count(a.shape, axes) <= correction:
         warnings.warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the "

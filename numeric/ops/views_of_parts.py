@@ -230,7 +230,7 @@ def split(
         return _cut("split_with_sizes", tensor, k, lengths)
     if split_size_or_sections is None:
         raise TypeError('split() missing 1 required positional arguments: "split_size"')
-    size = index(split_size_or_sections)
+    size = index(split_size_or_sections)  # type: ignore[arg-type]  # else a TypeError
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
     if not size and n:

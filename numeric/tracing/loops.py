@@ -74,6 +74,8 @@ def scan(
     given = [*start, *columns]
     capture = traced(call, given, [*start, *rows], Inner("scan", "error"))
     outs = [*(capture.exprs or ()), *counted(capture.checks)]
+    if not outs:
+        raise ValueError("func.scan: neither init nor what f returned has a Tensor")
     m = len(start)
 
     def build() -> tuple[list[Expr], list[Expr]]:

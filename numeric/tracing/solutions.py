@@ -93,7 +93,7 @@ def odeint(
     (tensor([1.0000, 0.3679], grad_fn=<FunctionBackward0>), tensor(-0.7358))
     """
     name = "odeint"
-    tree, start = started(name, y0, "y0")
+    tree, start = _started(name, y0, "y0")
     if not isinstance(t, Tensor):
         raise TypeError(f"func.odeint: t is {t!r}, which is no Tensor; as_tensor() makes one")
 
@@ -102,6 +102,9 @@ def odeint(
         check_returned(name, "rhs", tree, start, answer, "y", "y0")
         return answer
 
+    for what, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not tolerance >= 0:
+            raise ValueError(f"func.odeint: {what} is {tolerance!r}; expected a number, 0 or more")
     time = blank(np.empty((), t._array.dtype))
     capture = _captured(name, call, [*start, t], [*start, time])
 
@@ -133,7 +136,7 @@ def _solved(
     max_steps: int,
 ) -> Any:
     """What one of the functions of one unknown finds."""
-    tree, start = started(name, x0, "x0")
+    tree, start = _started(name, x0, "x0")
 
     def call(given: list[Tensor]) -> object:
         answer = f(filled(tree, given))
@@ -157,6 +160,13 @@ def _solved(
     function = program((name, max_steps, len(start), capture.key()), build)
     found = executed(function, [*start, *capture.outer], [x._array.dtype for x in start])
     return filled(tree, found)
+
+
+def _started(name: str, start: object, what: str) -> tuple[object, list[Tensor]]:
+    tree, tensors = started(name, start, what)
+    if not tensors:
+        raise ValueError(f"func.{name}: {what} is {start!r}, in which no Tensor is")
+    return tree, tensors
 
 
 def _captured(
