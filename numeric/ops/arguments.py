@@ -263,7 +263,7 @@ class Kind(NamedTuple):
 def _is_int(x: Any) -> bool:
     try:
         n = index(x)
-    except TypeError:
+    except Exception:  # a value of a foreign class may raise anything
         return False
     if not -(2**63) <= n < 2**63:
         raise OverflowError("Overflow when unpacking long long")

@@ -13,9 +13,10 @@ _transforms = Family("transforms")
 _dtypes = Family("dtypes")
 _operations = Family("operations")
 _optimisers = Family("optimisers")
+_arguments = Family("arguments")
 FAMILIES = (
     *(_engine, _inplace, _hooks, _modes, _records),
-    *(_transforms, _dtypes, _operations, _optimisers),
+    *(_transforms, _dtypes, _operations, _optimisers, _arguments),
 )
 
 # The engine ---------------------------------------------------------------------------------------
@@ -365,4 +366,43 @@ _transforms(
     "None",
     "test_batches_of_derivatives_by_vectors[eigenvectors]",
     "test_traces_run_no_loop_for_made_up_numbers",
+)
+
+# Arguments that are refused -----------------------------------------------------------------------
+
+_arguments(
+    "an-exception-of-the-user-is-explained",
+    "            if _PROTOCOL.fullmatch(code.co_name) is None:\n                return None",
+    "            if _PROTOCOL.fullmatch(code.co_name) is None:\n                pass",
+    "test_exceptions_of_the_users_functions_stay",
+)
+_arguments(
+    "a-message-that-says-it-is-replaced",
+    "    return re.search(said, text) is not None",
+    "    return False",
+    "test_parameters_as_a_vector",
+)
+_arguments(
+    "an-inner-function-is-named",
+    "        return of_argument[1] == name",
+    "        return True",
+    "test_an_inner_function_leaves_the_name_to_the_outer_one",
+)
+_arguments(
+    "a-method-counts-self",
+    "(position {place - method})",
+    "(position {place})",
+    "test_the_argument_is_named_in_pytorchs_words",
+)
+_arguments(
+    "a-warning-is-one-of-the-frame",
+    "        level, frame = level + 1, frame.f_back\n    return level\n\n\ndef refuse",
+    "        level, frame = 2, frame.f_back\n    return level\n\n\ndef refuse",
+    "test_a_warning_is_one_of_the_users_line",
+)
+_arguments(
+    "two-numbers-are-shifted-without-end",
+    "            x = np.asarray(x, kind)  # of two numbers",
+    "            x = x  # of two numbers",
+    "test_shifts_of_numbers_stay_in_64_bits",
 )
