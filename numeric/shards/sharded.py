@@ -325,7 +325,8 @@ class Sharded:
         """The passes of a task over the data, one after the other."""
         data = self._bound(args, named)
         shards, rows = self._shards(data)
-        others: tuple[Any, ...] = (*[data[_name(x)] for x in self.others], *more)
+        asked = (*[data[_name(x)] for x in self.others], *more)
+        others = tuple(map(_of_numpy, asked))
         dask = any(is_of_dask(x) for shard in shards for x in shard)
 
         def walked(
@@ -353,7 +354,7 @@ class Sharded:
         ]
         # The rows are among what the first pass computes with, and so they tell it their precision.
         frame = np.zeros((rows or 0, 0), np.result_type(*task.data) if task.data else bool)
-        kinds = [x.dtype for x in shards[0] if hasattr(x, "dtype")]
+        kinds = [x.dtype for x in shards[0] if isinstance(x, np.ndarray)]
         wholes: tuple[Any, ...] = ()
         given: tuple[Any, ...] = ()
         kept: list[tuple[Any, ...]] = [()] * len(shards)
@@ -385,7 +386,9 @@ class Sharded:
         if rows is None and task.counts:
             rows = counted()
         frame = np.zeros((rows or 0, 0), precision([*strong, *kinds]))
-        results = task.after(*others, *wholes, *given, frame)
+        # Where an argument is a Tensor, so are the results.
+        last = [x if hasattr(x, "__array__") else y for x, y in zip(asked, others, strict=True)]
+        results = task.after(*last, *wholes, *given, frame)
         return in_precision(task.real, results, frame.dtype)
 
     def _bound(self, args: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:
@@ -443,6 +446,12 @@ def _parts(name: str, axis: int, value: Any, over: str) -> tuple[Sequence[Any], 
             f"{type(value).__name__}; [{name}] is one shard"
         )
     return value, [_count(x, axis) for x in value]
+
+
+def _of_numpy(x: Any) -> Any:
+    """An argument as shards take it: arrays that are not NumPy's, as Tensors, as NumPy's."""
+    known = isinstance(x, np.ndarray | np.generic | Expr) or not hasattr(x, "__array__")
+    return x if known else np.asarray(x)
 
 
 def _count(x: Any, axis: int) -> int | None:

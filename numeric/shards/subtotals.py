@@ -210,13 +210,16 @@ def in_precision(
     """Values of which the ``real`` ones have the precision of a call, as ``lower`` gives them.
 
     A narrow call has no wide numbers, though counts make some on the way; in a wide call, numbers
-    that are narrow stay so.
+    that are narrow stay so.  Tensors are as their Function made them.
     """
     narrow = precision.kind == "f" and precision.itemsize < 8
     return tuple(
         [
             value.astype(precision)
-            if is_real and value.dtype != precision and (narrow or value.dtype.kind != "f")
+            if is_real
+            and isinstance(value, np.ndarray | np.generic)
+            and value.dtype != precision
+            and (narrow or value.dtype.kind != "f")
             else value
             for is_real, value in zip(real, values, strict=True)
         ]

@@ -360,3 +360,16 @@ def test_the_hessian_of_a_norm():
     S = nm.sharded(sd.norm(X @ w), [X, w], over="n")
     found = S.hessian([np.eye(3)[:1], np.eye(3)[1:]], np.ones(3), wrt="w")
     np.testing.assert_allclose(found, (np.eye(3) - 1 / 3) / np.sqrt(3), rtol=1e-14)
+
+
+def test_tensors_among_the_arguments_make_tensors():
+    data, at = np.array([[1.0, 2.0], [3.0, 5.0], [-1.0, 0.5]], np.float32), [0.5, 0.25]
+    for f in (sd.max(X @ w), sd.std(X @ w), sd.sum(X) * sd.sum(w)):
+        S = nm.sharded(f, [X, w], over="n")
+        expected = S.value_and_grad([data[:1], data[1:]], np.float32(at))
+        value, (gradient,) = S.value_and_grad([data[:1], data[1:]], nm.tensor(at))
+        assert value.dtype is gradient.dtype is nm.float32
+        np.testing.assert_array_equal(value.numpy(), expected[0])
+        np.testing.assert_array_equal(gradient.numpy(), expected[1][0])
+        with pytest.raises(RuntimeError, match="on Tensor that requires grad"):
+            S([data], nm.tensor(at, requires_grad=True))
