@@ -36,6 +36,12 @@ _audit(
     "test_subgradients_are_asked_of_all_inputs_together",
 )
 _audit(
+    "a-function-that-overflows-excuses-its-gradient",
+    "            self._note_overflow(point)\n            return False\n",
+    "            self._note_overflow(point)\n            return True\n",
+    "test_the_verdict_does_not_depend_on_how_the_function_is_written",
+)
+_audit(
     "equal-eigenvalues-are-not-told-apart",
     "        if free and self.quantity.is_spectral:\n            self._take_apart(got, free)",
     "        if False:\n            self._take_apart(got, free)",

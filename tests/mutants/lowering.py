@@ -1247,3 +1247,9 @@ _memory(
     "    copy = np.array(value)  # in",
     "test_data_of_a_formula_have_the_order_of_bytes_of_the_processor",
 )
+_powers(
+    "the-reference-multiplies-what-has-left-the-floats",
+    "    if not any(is_graded(node.op) for node in order):\n",
+    "    if order:\n",
+    "test_powers_that_leave_the_floats_come_back_in_products",
+)
