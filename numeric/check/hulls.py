@@ -81,8 +81,10 @@ class Hull:
         free = [name for name in self.quantity.by if name in self.point]
         if free:  # of a norm, the derivative in the direction of a subgradient is itself
             self.limits = np.concatenate([self.limits, self._limits(self._along(got, free))])
-        if free and self.quantity.is_spectral:
-            self._take_apart(got, free)
+        if self.quantity.is_spectral:
+            if free:
+                self._take_apart(got, free)
+            self._add_sides(self._tangents())
         least = unit
         for k in range(_MOST_SIDES):
             # By how wide the set of subgradients is: S may be that of one side, where it is 0.
@@ -99,8 +101,7 @@ class Hull:
                 return True, k > 0
             away = got / unit - nearest
             if self.quantity.is_spectral:
-                both = _joined([self._apart(sign * away / unit, free) for sign in (1, -1)])
-                self.limits = np.concatenate([self.limits, self._limits(both)])
+                self._add_sides(self._parts(away / unit, free))
             if not search or not self._extended(away / unit, float(away @ nearest)):
                 return False, True
         return False, True
@@ -115,32 +116,47 @@ class Hull:
         """
         rest = got.copy()
         for _ in range(min(rest.size, _MOST_PARTS)):
-            both = _joined([self._apart(sign * rest, free) for sign in (1, -1)])
-            sides = self._limits(both)
+            sides = self._add_sides(self._parts(rest, free))
+            if not len(sides):
+                return
             side = sides[int(np.argmax(np.nan_to_num(sides @ rest, nan=-np.inf)))]
             size = float(side @ side)
             if not 0 < size < _HUGE:
                 return
-            self.limits = np.concatenate([self.limits, sides])
             rest = rest - float(rest @ side) / size * side
             if np.abs(rest).max() <= _COARSE**2 * np.abs(got).max():
                 return
 
-    def _apart(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
-        """The point, moved in a direction by more than eigenvectors are rounded by."""
-        parts = self._parts(away, free)
-        longest = float(np.abs(away).max(initial=0)) or 1.0
-        found = {name: x.astype(np.float64) for name, x in self.point.items()}
-        for name in free:
-            if parts[name].size == found[name].size:
-                step = _FAR * (float(np.abs(found[name]).max(initial=0)) or 1.0)
-                found[name] = found[name] + step / longest * parts[name].reshape(found[name].shape)
-        return found
+    def _add_sides(self, direction: Points) -> np.ndarray:
+        """The derivatives at the point moved both ways in a direction, which are sides from now on.
+
+        It moves by more than eigenvectors are rounded by, all elements by one measure.
+        """
+        moved = []
+        longest = max([float(np.abs(d).max(initial=0)) for d in direction.values()], default=0.0)
+        for sign in (1, -1) if longest else ():
+            there = dict(self.point)
+            for name, d in direction.items():
+                x = self.point[name].astype(np.float64)
+                step = sign * _FAR * (float(np.abs(x).max(initial=0)) or 1.0)
+                there[name] = x + step / longest * d.reshape(x.shape)
+            moved.append(there)
+        sides = self._limits(_joined(moved)) if moved else self.limits[:0]
+        self.limits = np.concatenate([self.limits, sides])
+        return sides
+
+    def _tangents(self) -> dict[str, np.ndarray]:
+        """The direction of a jvp, in which its values are farthest apart, by input."""
+        pairs = ((name, self.point.get(f"{name}_tangent")) for name in self.point)
+        return {name: tangent for name, tangent in pairs if tangent is not None}
 
     def _parts(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
-        """A direction by input."""
+        """A direction by input, for those that the derivatives are by."""
+        if not free:
+            return {}
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        return dict(zip(self.quantity.by, np.split(away, ends), strict=True))
+        parts = zip(self.quantity.by, np.split(away, ends), strict=True)
+        return {name: d for name, d in parts if name in free and d.size == self.point[name].size}
 
     def _extended(self, away: np.ndarray, reached: float) -> bool:
         """Whether a side was found that lies farther in a direction, by turning single elements."""
@@ -195,13 +211,12 @@ class Hull:
         parts = self._parts(away, free)
         longest = float(np.abs(away).max(initial=0)) or 1.0
         found = {name: x.astype(np.float64) for name, x in self.point.items()}
-        for name in free:
+        for name in parts:
             x = found[name]
             for k, place in enumerate(np.ndindex(x.shape[1:])):
-                if parts[name].size == x.size:
-                    at = abs(x[(0, *place)])
-                    step = _SMALL if at < _NEARLY_ZERO else at * float(np.finfo(self.dtype).eps)
-                    x[(0, *place)] += _MOST_ULPS * step * parts[name][k] / longest
+                at = abs(x[(0, *place)])
+                step = _SMALL if at < _NEARLY_ZERO else at * float(np.finfo(self.dtype).eps)
+                x[(0, *place)] += _MOST_ULPS * step * parts[name][k] / longest
         return found
 
 

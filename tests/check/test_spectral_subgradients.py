@@ -135,6 +135,16 @@ def test_subgradients_at_equal_values_are_conventions(function, gradient, at):
     assert report.ok, str(report)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("gradient", [one_of_them, turned])
+def test_products_with_tangents_and_cotangents_are_conventions_too(gradient, seed):
+    words = {"inputs": {"M": ONE}, "budget": 1000, "seed": seed}
+    forward = nm.check.audit(highest(M), jvp=lambda m, e: np.sum(gradient(m) * e), **words)
+    assert forward.ok, str(forward)
+    reverse = nm.check.audit(highest(M), vjp=lambda m, w: w * gradient(m), **words)
+    assert reverse.ok, str(reverse)
+
+
 @pytest.mark.parametrize(
     ("function", "gradient", "at"),
     [

@@ -43,8 +43,8 @@ _audit(
 )
 _audit(
     "equal-eigenvalues-are-not-told-apart",
-    "        if free and self.quantity.is_spectral:\n            self._take_apart(got, free)",
-    "        if False:\n            self._take_apart(got, free)",
+    "            if free:\n                self._take_apart(got, free)",
+    "            if False:\n                self._take_apart(got, free)",
     "test_subgradients_at_equal_values_are_conventions",
 )
 _audit(
