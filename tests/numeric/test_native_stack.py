@@ -27,6 +27,12 @@ def long_chain(count):
     return nm.lower(sd.sum(sd.stack([sd.sum(v * values[-1]) for v in values])), x, backend="native")
 
 
+def along_rows(columns):
+    """Rows that are all on the way at once: 64 KB of 36 columns."""
+    X = sd.symbol("X", ("n", columns))
+    return nm.lower(sd.sum(sd.softmax(sd.sin(X), axis=1) ** 2), X, backend="native")
+
+
 def recurrence():
     v, M = sd.symbol("v", 16), sd.symbol("M", (16, 16))
     return nm.lower(
@@ -94,7 +100,7 @@ print(np.array_equal(found[0], expected))
 @pytest.mark.parametrize(
     "call",
     [
-        "these.long_chain(30), (np.linspace(0, 1, 600),)",
+        "these.along_rows(36), (np.ones((600, 36)),)",
         pytest.param("these.many_scalars(9000), (0.5,)", marks=pytest.mark.slow),
     ],
 )
