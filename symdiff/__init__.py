@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from inspect import isfunction
 from typing import TYPE_CHECKING
 
 from symdiff import functions
@@ -59,7 +60,7 @@ from symdiff.exact.counting import count_operations as count_operations
 from symdiff.exact.evaluation import evalf as evalf
 from symdiff.exact.sparsity import sparsity as sparsity
 from symdiff.functions import *  # noqa: F403  # its __all__ says what
-from symdiff.graph.arguments import doors
+from symdiff.graph.arguments import doors, put_doors_on_methods
 from symdiff.graph.expr import Expr as Expr
 from symdiff.graph.expr import Methods
 from symdiff.graph.expr import e as e
@@ -162,13 +163,9 @@ if not TYPE_CHECKING:
         *functions.__all__,
     ]
 
-    # Modules of the package call each other's functions directly: the doors are for users.
-    _public = doors(globals(), __all__)
-    globals().update(_public)
-
     # Methods that need the layers above Expr.
     Expr._methods = Methods(
-        **{**_public, "getitem": functions.getitem, "matmul": functions.matmul},
+        **{name: globals()[name] for name in __all__ if isfunction(globals()[name])},
         array_function=array_function,
         array_ufunc=array_ufunc,
         astype=astype,
@@ -176,7 +173,9 @@ if not TYPE_CHECKING:
         reduced=reduced,
         replaced=replaced,
     )
-    del _public
+    # Modules of the package call each other's functions directly: the doors are for users.
+    put_doors_on_methods(Expr)
+    globals().update(doors(globals(), __all__))
 
     # Functions that are no methods.
     named = [name for name in functions.__all__ if name.islower()]

@@ -25,7 +25,7 @@ from symdiff.functions.shaping import (
 )
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, opaque, primitive, size
-from symdiff.graph.arguments import DEEPEST, wholes
+from symdiff.graph.arguments import DEEPEST, parts_or_places
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
@@ -573,8 +573,7 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     length = operand.shape[place]
     if isinstance(parts, Length):
         raise Unsupported(f"split: into {parts} parts; each is an expression: give an int")
-    if not isinstance(parts, int):
-        parts = wholes("split", "parts", parts, Length)
+    parts = parts_or_places("split", "parts", parts)
     listed("split", expressions=parts if isinstance(parts, int) else len(parts))
     cuts: list[Any]
     if isinstance(length, str) and not isinstance(length, Length):

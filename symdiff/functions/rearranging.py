@@ -36,7 +36,7 @@ from symdiff.functions.shaping import full as filled
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_numeric, linear, primitive
 from symdiff.graph.algebra import select as where
-from symdiff.graph.arguments import described, unfit, wholes
+from symdiff.graph.arguments import described, parts_or_places, unfit, wholes
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr
@@ -296,9 +296,6 @@ def append(x: Operand, values: Operand, /, axis: int | None = None) -> Expr:
     return concat([x, values], axis=axis)
 
 
-_MOST_PARTS = 10**6  # each is an expression
-
-
 def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
     """Parts of x along ``axis``: so many, the first ones longer by one if need be, or at places.
 
@@ -312,14 +309,12 @@ def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> lis
     """
     operand = as_expr(x)
     length = operand.shape[axis_of("array_split", axis, operand.ndim)]
+    if not isinstance(parts, Length):  # which split refuses
+        parts = parts_or_places("array_split", "parts", parts)
     if isinstance(parts, int) and isinstance(length, int | Length):
         if parts < 1:
             raise ShapeError(f"array_split: no split into {parts} parts")
         listed("array_split", expressions=parts)
-        if parts > _MOST_PARTS:
-            raise ValueError(
-                f"array_split: argument 'parts': {parts} parts are more than {_MOST_PARTS}"
-            )
         sizes = [(length + parts - 1 - k) // parts for k in range(parts)]
         ends = accumulate(sizes, initial=0)
         before = (slice(None),) * axis_of("array_split", axis, operand.ndim)
@@ -461,7 +456,8 @@ def sliding_window_view(x: Expr, window_shape: Dim | Sequence[Dim], axis: Axis =
     name = "sliding_window_view"
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     places = [axis_of(name, k, x.ndim) for k in axes]
-    lengths = wholes(name, "window_shape", window_shape, Length)
+    given = wholes(name, "window_shape", window_shape, Length)
+    lengths = [n if isinstance(n, Length) else int(n) for n in given]
     if len(lengths) != len(places):
         raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
     for place, length in zip(places, lengths, strict=True):
@@ -489,7 +485,7 @@ def repeat(x: Expr, repeats: Dim | Sequence[int], axis: int | None = None) -> Ex
         x, axis = reshape(x, -1), 0
     place = axis_of("repeat", axis, x.ndim)
     times = wholes("repeat", "repeats", repeats, Length)
-    if any(isinstance(count, int) and count < 0 for count in times):
+    if any(isinstance(n, bool) or (isinstance(n, int) and n < 0) for n in times):
         raise ValueError(f"repeat: {repeats!r} are not numbers of repetitions")
     length = x.shape[place]
     if len(times) == 1:

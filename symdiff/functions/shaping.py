@@ -99,11 +99,14 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     if isinstance(axis, Node):
         raise _no_axis(name, axis)
-    given = wholes(name, "axis", axis, wanted="an int, a tuple of ints or None")
-    places = tuple([axis_of(name, k, ndim) for k in given])
+    places = []
+    for k in wholes(name, "axis", axis, wanted="an int, a tuple of ints or None"):
+        if not -ndim <= k < ndim:
+            raise AxisError(k, ndim, name)
+        places.append(k % ndim)
     if len(set(places)) < len(places):
         raise ValueError(f"{name}: argument 'axis': repeated axis in {axis}")
-    return places
+    return tuple(places)
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:

@@ -254,7 +254,7 @@ def quantile(
     >>> sd.quantile(x, 0.5).shape, sd.quantile(x, [0.1, 0.9]).shape
     ((), (2,))
     """
-    if isinstance(q, list | tuple) or (isinstance(q, np.ndarray) and q.ndim):
+    if isinstance(q, list | tuple | range) or (isinstance(q, np.ndarray) and q.ndim):
         return stack([quantile(x, v, axis, keepdims=keepdims) for v in q])
     q = real("quantile", "q", q)
     if not 0 <= q <= 1:

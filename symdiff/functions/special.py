@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from symdiff.contexts import listed
 from symdiff.functions.elementwise import Unary, binary, documented, log, log1p, unary, where
 from symdiff.graph.algebra import as_numeric, primitive, scale
-from symdiff.graph.arguments import described
 from symdiff.graph.expr import pi
 from symdiff.graph.leaves import as_expr, number_node, number_of
 from symdiff.graph.number import exact_exponent
@@ -60,11 +59,8 @@ def factorial(x: Operand, /) -> Expr:
     return gamma(as_numeric(as_expr(x)) + 1)
 
 
-_MOST_DIMENSIONS = 2000
-
-
 def multigammaln(a: Operand, d: int, /) -> Expr:
-    """The logarithm of the multivariate gamma function of an integer dimension d from 1 to 2000.
+    """The logarithm of the multivariate gamma function of an integer dimension d >= 1.
 
     ``d (d - 1)/4 log(π) + sum of gammaln(a - k/2)`` over k = 0 ... d - 1, for a > (d - 1)/2; nan
     for other a, where SciPy raises ValueError.  Raises ValueError for any other d.
@@ -77,11 +73,6 @@ def multigammaln(a: Operand, d: int, /) -> Expr:
     dimension = number_of(as_expr(d, "multigammaln", "d"))
     if not isinstance(dimension, int) or dimension < 1:
         raise ValueError(f"multigammaln: the dimension {d!r} is not an integer >= 1")
-    if dimension > _MOST_DIMENSIONS:
-        raise ValueError(
-            f"multigammaln: the dimension {described(d)} has as many terms; the largest is "
-            f"{_MOST_DIMENSIONS}"
-        )
     listed("multigammaln", expressions=dimension)
     operand = as_numeric(as_expr(a))
     total = scale(Fraction(dimension * (dimension - 1), 4), log(pi))

@@ -79,8 +79,11 @@ def named_dummy(name: str, shape: Shape = (), dtype: Dtype = float) -> Expr:
 
 def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
     """A shape given by the user as a tuple of ints >= 0 and lengths that are known by name."""
-    if isinstance(shape, int | str | np.integer):
-        entries: tuple[Any, ...] = (shape,)
+    entries: tuple[Any, ...]
+    if shape.__class__ is tuple:
+        entries = shape
+    elif isinstance(shape, int | str | np.integer):
+        entries = (shape,)
     elif isinstance(shape, Node | bytes | dict | set) or not np.iterable(shape):
         raise TypeError(f"shape {shape!r} is neither an int, a name nor a tuple of these")
     else:
