@@ -75,7 +75,7 @@ def speed(client: Any, rows: int, rounds: int = 7) -> None:
     F = nm.lower(loss, inputs, threads=1)
     shards = scattered(client, data, 4)
     X, y, w = data["X"], data["y"], data["w"]
-    value, (gradient,) = S.value_and_grad(*shards, w, wrt="w")
+    value, gradient = S.value_and_grad(*shards, w, wrt="w")
     expected = F.value_and_grad(X, y, w, wrt="w")
     np.testing.assert_allclose(value, expected[0], rtol=1e-12)
     np.testing.assert_allclose(gradient, expected[1], rtol=1e-9, atol=1e-12)

@@ -193,11 +193,11 @@ class Sharded:
 
     def value_and_grad(
         self, *args: object, wrt: object = None, **named: object
-    ) -> tuple[Any, tuple[Any, ...]]:
-        """The value of a scalar output, and a tuple of its derivatives.
+    ) -> tuple[Any, Any]:
+        """The value of a scalar output, and its derivatives, in the same passes over the data.
 
-        ``wrt`` is an input that is not in shards, a symbol or its name, or a list of them; all that
-        are real if it is None.  Both are computed in the same passes over the data.
+        ``wrt`` is an input that is not in shards, a symbol or its name: its derivative comes bare.
+        A list or tuple of them gives a tuple; so does None, by all that are real.
         """
         xs = self._wrt(wrt, "value_and_grad")
         value, *grads = self._run(
@@ -208,14 +208,14 @@ class Sharded:
             args,
             named,
         )
-        return value, tuple(grads)
+        return value, _as_asked(wrt, grads)
 
-    def hvp(
-        self, tangents: object, *args: object, wrt: object = None, **named: object
-    ) -> tuple[Any, ...]:
-        """The Hessian of a scalar output times ``tangents``, which have the shapes of ``wrt``."""
-        xs = self._wrt(wrt, "hvp")
-        return self._along("hvp", xs, tangents, args, named, sd.hvp)
+    def hvp(self, tangents: object, *args: object, wrt: object = None, **named: object) -> Any:
+        """The Hessian of a scalar output times ``tangents``, which have the shapes of ``wrt``.
+
+        Of one input, not in a list, the tangent and the product are arrays; else both are tuples.
+        """
+        return self._along("hvp", wrt, tangents, args, named, sd.hvp)
 
     def gauss_newton_product(
         self,
@@ -224,15 +224,15 @@ class Sharded:
         of: Expr,
         wrt: object = None,
         **named: object,
-    ) -> tuple[Any, ...]:
+    ) -> Any:
         """The generalised Gauss-Newton matrix times ``tangents``; see ``gauss_newton_product``.
 
-        ``of`` is the part of the output that is linearised: a model's predictions.
+        ``of`` is the part of the output that is linearised: a model's predictions.  Tangents and
+        products are those of ``hvp``.
         """
-        xs = self._wrt(wrt, "gauss_newton_product")
         return self._along(
             ("gauss_newton_product", of),
-            *(xs, tangents, args, named),
+            *(wrt, tangents, args, named),
             lambda f, by, ts: sd.gauss_newton_product(f, of, by, ts),
         )
 
@@ -248,32 +248,34 @@ class Sharded:
             return [block for row in found for block in row]
 
         found = self._run(self._task(("hessian", xs), blocks), args, named)
-        several = wrt is None or isinstance(wrt, list | tuple)
         size = len(xs)
-        rows = tuple([found[i * size : (i + 1) * size] for i in range(size)])
-        return rows if several else rows[0][0]
+        rows = [_as_asked(wrt, found[i * size : (i + 1) * size]) for i in range(size)]
+        return _as_asked(wrt, rows)
 
     # How it computes ------------------------------------------------------------------------------
 
     def _along(
         self,
         what: Any,
-        xs: tuple[Expr, ...],
+        wrt: object,
         tangents: object,
         args: tuple[object, ...],
         named: dict[str, object],
         product: Callable[[Expr, list[Expr], list[Expr]], Sequence[Expr]],
-    ) -> tuple[Any, ...]:
+    ) -> Any:
         """A product with ``tangents``, which are further inputs: the same for all shards."""
         name = what if isinstance(what, str) else what[0]
-        given = tuple(tangents) if isinstance(tangents, list | tuple) else (tangents,)
+        xs = self._wrt(wrt, name)
+        given: tuple[Any, ...] = (tangents,)
+        if isinstance(tangents, list | tuple):
+            given = tuple(tangents) if _several(wrt) else (np.asarray(tangents),)
         if len(given) != len(xs):
             raise TypeError(f"{name}: {len(xs)} tangents expected, one for each of wrt")
         key = (what, xs)
         if key not in self._tasks:
             ts = tuple([named_dummy(f"tangent[{i}]", x.shape) for i, x in enumerate(xs)])
             self._task(key, lambda: product(self._scalar(name), list(xs), list(ts)), ts)
-        return self._run(self._tasks[key], args, named, given)
+        return _as_asked(wrt, self._run(self._tasks[key], args, named, given))
 
     def _task(
         self,
@@ -427,6 +429,15 @@ class Sharded:
             known = [b if a is None else a for a, b in zip(known, rows, strict=True)]
         total = None if any(n is None for n in known) else sum(known)  # type: ignore[arg-type]
         return list(zip(*columns.values(), strict=True)), total
+
+
+def _several(wrt: object) -> bool:
+    return wrt is None or isinstance(wrt, list | tuple)
+
+
+def _as_asked(wrt: object, results: Sequence[Any]) -> Any:
+    """A tuple, or the only result where ``wrt`` is an input that is not in a list."""
+    return tuple(results) if _several(wrt) else results[0]
 
 
 def _parts(name: str, axis: int, value: Any, over: str) -> tuple[Sequence[Any], list[int | None]]:

@@ -146,7 +146,7 @@ def test_shards_compute_what_the_whole_does(program, rows, cuts, c):
     if not small(expected):
         return
     cuts = [0, *sorted(min(at, len(rows)) for at in cuts), len(rows)]
-    found, (slope,) = S.value_and_grad(cut(given_a, cuts), cut(given_b, cuts), float(c), wrt=s)
+    found, slope = S.value_and_grad(cut(given_a, cuts), cut(given_b, cuts), float(c), wrt=s)
     assert found == expected
     whole = nm.lower(f, [a, b, s]).value_and_grad(given_a, given_b, float(c), wrt=s)
     np.testing.assert_allclose(slope, whole[1], rtol=1e-13, atol=1e-9)
@@ -220,7 +220,7 @@ def test_shards_have_the_derivatives_of_the_whole(name):
     if w in set(inputs):
         hessian = F.hessian(**all_rows, wrt=w)
         np.testing.assert_allclose(S.hessian(**data, wrt=w), hessian, **close)
-        (product,) = S.hvp(np.array([1.0, -2.0, 0.5]), **data, wrt="w")
+        product = S.hvp(np.array([1.0, -2.0, 0.5]), **data, wrt="w")
         np.testing.assert_allclose(product, hessian @ [1.0, -2.0, 0.5], **close)
 
 
@@ -243,7 +243,7 @@ def test_gauss_newton_products():
     f = sd.sum((prediction - y) ** 2) / 2 + lam * sd.sum(w**2)
     S = nm.sharded(f, [X, y, w, lam], over="n")
     v = np.array([1.0, -2.0, 0.5])
-    (found,) = S.gauss_newton_product(v, **in_shards([X, y, w, lam]), of=prediction, wrt=w)
+    found = S.gauss_newton_product(v, **in_shards([X, y, w, lam]), of=prediction, wrt=w)
     slope = 1 - np.tanh(DATA["X"] @ DATA["w"]) ** 2
     J = slope[:, None] * DATA["X"]
     np.testing.assert_allclose(found, J.T @ (J @ v) + 2 * DATA["lam"] * v, rtol=1e-12)
@@ -450,7 +450,7 @@ def test_bad_input():
         (TypeError, "4 arguments expected, 5 given", lambda: S(rows, ys, ws, 1.0, 2.0)),
         (ValueError, "X is in shards", lambda: S.value_and_grad(rows, ys, ws, 1.0, wrt=X)),
         (ValueError, "'q' is no input", lambda: S.value_and_grad(rows, ys, ws, 1.0, wrt="q")),
-        (TypeError, "1 tangents expected", lambda: S.hvp((ws, ws), rows, ys, ws, 1.0, wrt=w)),
+        (TypeError, "1 tangents expected", lambda: S.hvp((ws, ws), rows, ys, ws, 1.0, wrt=[w])),
         (
             ShapeError,
             "the output must be one scalar",
