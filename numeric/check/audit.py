@@ -45,6 +45,7 @@ def audit(
     jvp: object = None,
     hessian: object = None,
     inputs: Mapping[str, object],
+    wrt: object = None,
     domain: Mapping[str, tuple[float, float]] | None = None,
     budget: int | None = None,
     seed: int = 0,
@@ -74,6 +75,8 @@ def audit(
             blocks.
         inputs: the names of the inputs, in the order of the arguments, with their shapes (5 is a
             vector) or example arrays, which fix the dtype; integer arrays are data.
+        wrt: the inputs that the derivatives are by, in their order: a name or symbol, or a list or
+            tuple of these; all that are real by default.  The others are drawn as well.
         domain: bounds ``(lo, hi)`` of inputs by name.
         budget: the number of evaluations, 5000 by default.
         seed: of the random points.  Budget and seed fix the report.
@@ -92,7 +95,7 @@ def audit(
     if budget is not None and budget < FEWEST:
         raise ValueError(f"audit: a budget of {budget} evaluations says nothing; give {FEWEST}")
     with np.errstate(all="ignore"):  # for the whole of it: points are meant to be extreme
-        setting = Setting.of(forward, inputs, domain, natural("audit", "seed", seed))
+        setting = Setting.of(forward, inputs, wrt, domain, natural("audit", "seed", seed))
         under_test = setting.candidate(gradient, vjp, jvp, hessian)
         most = EVALUATIONS if budget is None else budget
         with progress(most, shown) as step:
@@ -157,11 +160,10 @@ class _Audit:
     def _parts(self) -> Any:
         """The calls under test and what they should compute."""
         s, c = self.setting, self.candidate
-        real = [x for x in s.symbols if x.name not in s.kept]
         for name in ("gradient", "vjp", "jvp", "hessian"):
             call = getattr(c, name)
             if call is not None:
-                yield call, exact.quantity(name, s.forward, real, s.symbols)
+                yield call, exact.quantity(name, s.forward, s.by, s.symbols)
 
     def _compare_values(self) -> None:
         """Whether what is under test computes the formula at all, at an ordinary point."""

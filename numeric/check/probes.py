@@ -117,14 +117,19 @@ class Probe:
         else:
             raise TypeError(
                 f"audit: {self.name} returned {type(found).__name__}, expected a tuple of {count} "
-                f"arrays, by {', '.join(self.quantity.by)}"
+                f"arrays, by {', '.join(self.quantity.by)}{self._by_one()}"
             )
         if len(found) != count:
             raise TypeError(
                 f"audit: {self.name} returned {len(found)} arrays, expected {count}, by "
-                f"{', '.join(self.quantity.by)}"
+                f"{', '.join(self.quantity.by)}{self._by_one()}"
             )
         return list(found)
+
+    def _by_one(self) -> str:
+        """The remedy where derivatives are by some of the inputs."""
+        first = self.quantity.by[0].partition(",")[0]
+        return f"; if it is by {first} alone, say wrt={first!r}"
 
     def _checked(self, i: int, value: object, point: Point) -> np.ndarray:
         shape = self.shapes[i]

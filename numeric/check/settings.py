@@ -14,6 +14,7 @@ from numeric.check.candidates import candidate, with_derivatives
 from numeric.check.exact import Forward
 from numeric.check.points import Input
 from numeric.lowering.function import Function
+from symdiff.graph import ops
 from symdiff.graph.expr import Expr
 from symdiff.transforms.closing import closed
 
@@ -31,6 +32,7 @@ class Setting:
     symbols: tuple[Expr, ...]
     inputs: tuple[Input, ...]  # those that are real
     kept: Mapping[str, np.ndarray]  # those that are data
+    by: tuple[Expr, ...]  # the symbols that derivatives are by
     dtypes: tuple[str, ...]
     text: str
     traced: Callable[[Sequence[Expr]], Expr] | None
@@ -41,6 +43,7 @@ class Setting:
         cls,
         forward: object,
         inputs: Mapping[str, object],
+        wrt: object,
         domain: Mapping[str, tuple[float, float]] | None,
         seed: int,
     ) -> Setting:
@@ -76,6 +79,7 @@ class Setting:
             symbols,
             drawn,
             kept,
+            _inputs_of("audit", wrt, [x for x in symbols if x.name not in kept]),
             known if dtypes else ("float64", "float32"),
             text,
             None if isinstance(forward, Expr | sp.Basic) or dtypes or kept else traced,
@@ -101,13 +105,39 @@ class Setting:
         finite = np.isfinite(Forward(self.forward, self.symbols).values(drawn))
         row = int(np.argmax(finite.reshape(64, -1).all(axis=1)))
         at = [drawn[x.name][row] for x in self.symbols]
-        return candidate(
-            self.forward, self.symbols, gradient=gradient, vjp=vjp, jvp=jvp, hessian=hessian, at=at
-        )
+        given = {"gradient": gradient, "vjp": vjp, "jvp": jvp, "hessian": hessian}
+        under_test = candidate(self.forward, self.symbols, **given, at=at)
+        if len(self.by) < len(self.inputs):
+            for name, function in given.items():
+                if function is not None and getattr(under_test, name) is not function:
+                    raise TypeError(
+                        f"audit: wrt: {name}={function!r} brings its derivatives by all inputs; "
+                        "leave wrt out"
+                    )
+        return under_test
 
     def with_data(self, drawn: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Points with the inputs that are data."""
         return points.rounded(dict(drawn), np.float64, self.kept)
+
+
+def _inputs_of(who: str, wrt: object, real: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The real inputs that ``wrt`` names, in its order; all of them for None."""
+    if wrt is None:
+        return tuple(real)
+    known = {x.name: x for x in real}
+    chosen = []
+    for one in wrt if isinstance(wrt, list | tuple) else [wrt]:
+        name = one.name if isinstance(one, Expr) and isinstance(one.op, ops.Symbol) else one
+        if not isinstance(name, str) or name not in known:
+            raise ValueError(
+                f"{who}: wrt: {one!r} is none of the real inputs {', '.join(known)}; give a name "
+                "or a list of them"
+            )
+        chosen.append(known[name])
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"{who}: wrt: {wrt!r} is empty or names an input twice")
+    return tuple(chosen)
 
 
 def read_inputs(

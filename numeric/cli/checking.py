@@ -30,6 +30,7 @@ _DERIVATIVES = {
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 _ARGUMENT = re.compile(r"\b(gradient|vjp|jvp|hessian|inputs|domain|budget)=")
+_WRT = re.compile(r"\bwrt='(\w+)'")
 _NOT_CHECKED = 2
 _MOST = 999_999_999
 _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("numeric", "symdiff"))
@@ -39,6 +40,7 @@ Audits derivatives that were written by hand: compares them with the exact ones 
 and says what is wrong, where, and why.
 
     symdiff check mymodule:loss --grad mymodule:loss_grad --inputs x=5,A=3x3
+    symdiff check mymodule:loss --grad mymodule:by_x --inputs x=5,A=3x3 --wrt x
     symdiff check "log(1 + exp(x))" --grad mymodule:grad --inputs x= --domain x=-50:50
 """
 
@@ -70,6 +72,9 @@ def add(commands: Any) -> None:
         "--inputs", metavar="x=5,A=3x3,s", required=True, help="the shape of each input"
     )
     check.add_argument(
+        "--wrt", metavar="x,A", help="the inputs that the derivatives are by; all by default"
+    )
+    check.add_argument(
         "--domain", metavar="x=0:1", help="the numbers that inputs may be; x=0: has no upper end"
     )
     check.add_argument("--budget", type=_count, metavar="N", help="of evaluations")
@@ -92,6 +97,11 @@ def _check(options: argparse.Namespace) -> int:
         if name not in inputs:
             known = ", ".join(inputs)
             raise Failure(f"--domain {name}: no input has this name; there are {known}", 2)
+    wrt = None if options.wrt is None else [name.strip() for name in options.wrt.split(",")]
+    for name in wrt or ():
+        if name not in inputs:
+            known = ", ".join(inputs)
+            raise Failure(f"--wrt {name}: no input has this name; there are {known}", 2)
     with _modules_from_here():
         forward = options.forward.strip()
         if ":" in forward:  # which no formula has
@@ -102,8 +112,9 @@ def _check(options: argparse.Namespace) -> int:
             module, _, name = forward.rpartition(".")
             raise Failure(f"FORWARD {forward}: write module:function, as in {module}:{name}", 2)
         given = {k: _function(_flag(k), text) for k, text in references.items()}
-        told = {"inputs": inputs, "domain": domain, "budget": options.budget, "seed": options.seed}
-        report = _audited(forward, given | told)
+        drawn = {"inputs": inputs, "wrt": wrt, "domain": domain}
+        limits = {"budget": options.budget, "seed": options.seed}
+        report = _audited(forward, given | drawn | limits)
     print(report.json() if options.json else report)
     return 0 if report.ok else 1
 
@@ -117,6 +128,7 @@ def _audited(forward: Any, options: dict[str, Any]) -> Report:
     except Exception as error:  # of the user's functions, or of the audit: both say what is wrong
         # The audit speaks of the arguments of a call, and these of options.
         said = _ARGUMENT.sub(lambda found: _flag(found[1]), _told(error).removeprefix("audit: "))
+        said = _WRT.sub(r"--wrt \1", said)
         raise Failure(said, _NOT_CHECKED) from error
     return report
 

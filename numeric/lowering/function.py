@@ -397,7 +397,8 @@ class Function:
                 Values are the same up to rounding.
             named: arguments by name.
 
-        A Function of a list or tuple of outputs gives a tuple of such results, one per output.
+        A Function of a list or tuple of outputs gives a tuple of such results, one per output: with
+        several inputs ``J[i][j]`` is by input j of output i, and of one array it is ``J[j][i]``.
         Where arguments of scalar inputs are arrays of points, the derivatives are those at each
         point, and their shape is the points' shape before that of the output.
 

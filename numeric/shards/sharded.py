@@ -191,9 +191,7 @@ class Sharded:
         values = self._run(self._value, args, named)
         return values if self._many else values[0]
 
-    def value_and_grad(
-        self, *args: object, wrt: object = None, **named: object
-    ) -> tuple[Any, Any]:
+    def value_and_grad(self, *args: object, wrt: object = None, **named: object) -> tuple[Any, Any]:
         """The value of a scalar output, and its derivatives, in the same passes over the data.
 
         ``wrt`` is an input that is not in shards, a symbol or its name: its derivative comes bare.

@@ -71,7 +71,8 @@ def test_a_gradient_is_checked(run, here, asked):
     names = asked.forward.__name__, asked.options.pop("gradient").__name__
     assert names == ("loss", "right")
     shapes = {"x": (5,), "A": (5, 5)}
-    assert asked.options == {"inputs": shapes, "domain": None, "budget": None, "seed": 0}
+    drawn = {"inputs": shapes, "wrt": None, "domain": None}
+    assert asked.options == drawn | {"budget": None, "seed": 0}
     assert list(asked.options["inputs"]) == ["x", "A"]
     assert str(here) not in sys.path
 
@@ -93,12 +94,13 @@ def test_all_that_an_audit_takes(run, here, asked, monkeypatch):
     ends = "s=0:1,t=-inf:-1e-3,B=2:"
     both = ("--vjp", "handwritten:Both.vjp", "--jvp", "handwritten:loss")
     more = ("--budget", "70", "--seed", "4", "--hessian", "handwritten:loss")
-    assert run("check", "-s*t", *both, *more, "--inputs", shapes, "--domain", ends)[0] == 0
+    by = ("--wrt", "t, s")
+    assert run("check", "-s*t", *both, *more, "--inputs", shapes, "--domain", ends, *by)[0] == 0
     assert asked.forward == "-s*t"
     found = asked.options
     assert found["inputs"] == {"s": (), "t": (), "u": (), "B": (2, 0, 3)}
     assert found["domain"] == {"s": (0, 1), "t": (-np.inf, -1e-3), "B": (2, np.inf)}
-    assert (found["budget"], found["seed"]) == (70, 4)
+    assert (found["budget"], found["seed"], found["wrt"]) == (70, 4, ["t", "s"])
     assert [found[k].__name__ for k in ("vjp", "jvp", "hessian")] == ["right", "loss", "loss"]
     assert "gradient" not in found
     monkeypatch.setattr(sys, "stdin", io.StringIO("sin(x)"))
@@ -128,6 +130,7 @@ def test_all_that_an_audit_takes(run, here, asked, monkeypatch):
         ({5: "x=5,x=6"}, "--inputs x: given twice"),
         ({5: "5,3x3"}, "'5' is not the name of an input"),
         ({6: "--domain", 7: "y=0:1"}, "--domain y: no input has this name; there are x, A"),
+        ({6: "--wrt", 7: "x,y"}, "--wrt y: no input has this name; there are x, A"),
         ({6: "--domain", 7: "x=1:0"}, "--domain x=1:0: write two numbers, the smaller first"),
         ({6: "--domain", 7: "x=a:b"}, "write two numbers"),
         ({6: "--domain", 7: "x=nan:nan"}, "write two numbers"),

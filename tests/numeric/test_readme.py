@@ -45,13 +45,18 @@ def test_the_list_has_every_family():
 SHELL = re.findall(r"^    (symdiff .*)$", README, re.MULTILINE)
 
 
+MODULE = re.search(r"^```python\n(import numpy as np\n\n\ndef loss.*?)```$", README, re.M | re.S)[1]
+
+
 @pytest.mark.parametrize("line", SHELL)
-def test_the_commands_run(run, line):
-    words = shlex.split(line)
-    if words[1] != "check":  # its modules are the reader's
-        status, out, err = run(*words[1:])
-        assert (status, err) == (0, "")
-        assert out
+def test_the_commands_run(run, line, tmp_path, monkeypatch):
+    (tmp_path / "mymodule.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "mymodule", raising=False)
+    status, out, err = run(*shlex.split(line)[1:])
+    sys.modules.pop("mymodule", None)
+    assert (status, err) == (0, "")
+    assert out
 
 
 def test_there_is_a_line_for_every_command(run):
