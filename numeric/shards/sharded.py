@@ -352,9 +352,11 @@ class Sharded:
             *[checked("input", x, v).dtype for x, v in known if v.__class__ not in WEAK],
             *[reals("sharded", "tangents", v).dtype for v in more if v.__class__ not in WEAK],
         ]
-        # The rows are among what the first pass computes with, and so they tell it their precision.
-        frame = np.zeros((rows or 0, 0), np.result_type(*task.data) if task.data else bool)
         kinds = [x.dtype for x in shards[0] if isinstance(x, np.ndarray)]
+        # The first pass has the rows among its arguments: Dask may tell their dtypes to it alone.
+        late = np.result_type(*task.data) if task.data else np.dtype(bool)
+        at_hand = len(kinds) == len(shards[0])
+        frame = np.zeros((rows or 0, 0), precision([*strong, *kinds]) if at_hand else late)
         wholes: tuple[Any, ...] = ()
         given: tuple[Any, ...] = ()
         kept: list[tuple[Any, ...]] = [()] * len(shards)
