@@ -303,7 +303,7 @@ class Sharded:
         for key in keys:
             if not isinstance(key, Expr | str):
                 raise unfit(method, "wrt", "an input, its name or a list of them", key)
-            place = self._places.get(_name(key) if isinstance(key, Expr) else key)  # type: ignore[arg-type]
+            place = self._places.get(_name(key) if isinstance(key, Expr) else key)
             if place is None:
                 raise ValueError(f"{method}: {key!r} is no input; those are {list(self._places)}")
             x = self.inputs[place]
