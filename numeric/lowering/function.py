@@ -81,7 +81,9 @@ def lower(
             sums of arrays or of the sums of blocks, and matrix products run in the order of least
             work, which is as accurate, and faster.
         backend: "numpy"; "native" for kernels in machine code, which the system's C compiler makes;
-            or "auto" for "native" where there is a compiler, else "numpy", with a warning.
+            or "auto" for "native" where there is a compiler, else "numpy", with a warning.  With
+            "auto" a kernel that cannot be compiled or loaded is NumPy's, too; with "native" the
+            call raises NoCompiler, and says why.
         fastmath: whether machine code may compute as if its numbers were real ones: in another
             order, with products by reciprocals for quotients, and products and sums that are
             rounded once.  Nan, infinities and signs of zeros have no meaning then.

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import subprocess
 import sys
 import tracemalloc
 import warnings
@@ -53,11 +52,12 @@ def faulty(tmp_path, monkeypatch, place, small):
         short = "grep -q 'works' kernel.c"
         path.write_text(f'#!/bin/sh\n{short} && exec {real} "$@"\n{fault}\n')
         path.chmod(0o755)
+        endless = fault in (FAULTS["hangs"], FAULTS["never stops complaining"])
+        monkeypatch.setattr(compiler, "SECONDS", 0.5 if endless else 60)
 
     changed = known._replace(command=(str(path), *known.command[1:]))
     for module in (libraries, compiler):
         monkeypatch.setattr(module, "compiler", lambda: changed)
-    monkeypatch.setattr(compiler, "SECONDS", 0.5)
     monkeypatch.setattr(scan, "factor", next(FACTORS))
     return write
 
@@ -285,11 +285,10 @@ def test_what_a_command_prints_is_bounded():
     assert most < 2**21
 
 
-@pytest.mark.parametrize("holder", ["sleep 60 &", "setsid sleep 5 &"])
+@pytest.mark.parametrize("holder", ["sleep 60 &", "setsid sleep 30 &"])
 def test_who_holds_the_pipes_of_a_command_is_not_waited_for(holder):
-    assert compiler.run(("sh", "-c", f"{holder} echo done; echo problem >&2"), 4).split() == [
-        "done"
-    ]
+    command = "sh", "-c", f"{holder} echo done; echo problem >&2"
+    assert compiler.run(command, 25) == "done\n"
 
 
 def test_the_end_of_what_is_complained_of_is_said():
@@ -301,8 +300,16 @@ def test_the_end_of_what_is_complained_of_is_said():
     assert len(str(said.value)) < 3000
 
 
-def test_a_process_that_was_ended_leaves_nothing_that_runs():
-    with pytest.raises(compiler.TimedOut):
-        compiler.run(("sh", "-c", "sleep 4321 & wait"), 0.2)
-    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=False)
-    assert "sleep 4321" not in running.stdout
+def test_what_an_ended_process_started_ends_too(tmp_path):
+    """What it started has a pipe, whose end is read when nobody can write to it any more."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    number = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(compiler.TimedOut):
+            compiler.run(("sh", "-c", f"exec 3> {pipe}; echo >&3; sleep 60 & wait"), 2)
+        os.set_blocking(number, True)
+        assert os.read(number, 9) == b"\n"
+        assert os.read(number, 9) == b""
+    finally:
+        os.close(number)
