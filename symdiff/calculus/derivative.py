@@ -322,8 +322,8 @@ def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr], *, mode: str = 
     """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]``, of shape ``f.shape + x.shape``.
 
     A tuple or list of inputs gives a tuple, one of outputs a tuple of what each of them gives: the
-    derivative of output i by input j is ``jacobian([p, q], [x, y])[i][j]``.  One array of both has
-    no outputs to count, and its rows come after the input: ``jacobian(stack([p, q]), [x, y])[j][i]``.
+    derivative of output i by input j is ``jacobian([p, q], [x, y])[i][j]``.  One array of both is
+    one output, whose axes come after the input: ``jacobian(stack([p, q]), [x, y])[j][i]``.
     Inputs are those that ``grad`` takes.
 
     ``mode`` is the direction of the walk: "reverse" pulls a symbolic identity back, a row for each
@@ -342,8 +342,8 @@ def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr], *, mode: str = 
     [[(3,), (2,)], [(3, 3), (3, 2)]]
     >>> p, q = symbol("p"), symbol("q")
     >>> J = jacobian([p * q, q], [p, q])
-    >>> J[0][1] is jacobian(stack([p * q, q]), [p, q])[1][0] is p
-    True
+    >>> J[0][1], jacobian(stack([p * q, q]), [p, q])[1][0]
+    (p, p)
     """
     ys, many_outputs = _sequence(f, "jacobian", "outputs")
     xs, many = _inputs(x, "jacobian", ys)
