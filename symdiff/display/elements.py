@@ -17,6 +17,7 @@ from symdiff.display.forms import (
     from_front,
     length_of,
     needed,
+    operand_index,
     over,
     simplified,
     zero,
@@ -85,13 +86,7 @@ def _split(node: Expr, index: Indices, axes: int) -> tuple[Indices, Indices]:
 
 
 def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    op = op_as(node, ops.Slice)
-    batch, own = _split(node, index, len(op.steps))
-    places = [
-        i * step + from_front(start, dim)
-        for i, (start, _, step), dim in zip(own, op.steps, op.before, strict=True)
-    ]
-    return _moved(node, [*batch, *places])
+    return _moved(node, operand_index(op_as(node, ops.Slice), index))
 
 
 def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -207,7 +202,7 @@ def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
 
 
 def _windows(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    return _moved(node, [*index[:-2], index[-2] + index[-1]])
+    return _moved(node, operand_index(op_as(node, ops.Windows), index))
 
 
 def _overlaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from symdiff.graph import ops
 from symdiff.graph.lengths import Length, monomial_text
-from symdiff.graph.ranges import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -176,35 +175,48 @@ _LOOKED_AT = 100
 
 
 def over(k: Index, dim: Dim, needs: Iterable[Need], notation: Notation) -> Piece:
-    """What stands below a sum: its letter, and how far that runs where no element shows it."""
-    if any(_shows(need, k) for need in needs):
+    """What stands below a sum: its letter, and how far that runs unless all elements show it."""
+    lengths = {length for need in needs for length in _lengths_along(k, need)}
+    if lengths == {dim}:
         return notation.index(k)
     return notation.comparison(Condition(k, "<", length_of(dim)))
 
 
-def _shows(need: Need, k: Index) -> bool:
-    """Whether an element is written in elements of something named, one index of which is k."""
+def _lengths_along(k: Index, need: Need) -> set[Dim]:
+    """The lengths of the axes of which k is an index, of named arrays in whose elements one is."""
+    lengths: set[Dim] = set()
     stack = [(need.node, need.index)]
     for _ in range(_LOOKED_AT):
         if not stack:
-            return False
+            break
         node, index = stack.pop()
+        op = node.op
         if index is None or k not in index or not node.shape:
             continue
-        if isinstance(node.op, ops.Symbol | ops.Constant):
-            return True
-        if isinstance(node.op, ops.Contract):
+        if isinstance(op, ops.Symbol | ops.Constant):
+            lengths.update(n for i, n in zip(index, node.shape, strict=True) if i == k)
+        elif isinstance(op, ops.Contract):
             # Of a diagonal, the elements are written with the first of its indices.
-            names = dict(zip(node.op.out[::-1], index[::-1], strict=True))
-            for x, word in zip(node.args, node.op.letters, strict=True):
+            names = dict(zip(op.out[::-1], index[::-1], strict=True))
+            for x, word in zip(node.args, op.letters, strict=True):
                 stack.append((x, tuple([names.get(letter, Index(())) for letter in word])))
-        elif isinstance(node.op, ops.Slice):
-            cut = [False] * (node.ndim - len(node.op.steps)) + [s != WHOLE for s in node.op.steps]
-            kept = [Index(()) if c else i for c, i in zip(cut, index, strict=True)]
-            stack.append((node.args[0], tuple(kept)))
-        elif isinstance(node.op, ops.Sum | ops.Product | ops.Pointwise | ops.Strong | ops.Barrier):
+        elif isinstance(op, ops.Slice | ops.Windows):
+            stack.append((node.args[0], operand_index(op, index)))
+        elif isinstance(op, ops.Concat):
+            stack.append((node.args[0], index))
+        elif isinstance(op, ops.Sum | ops.Product | ops.Pointwise | ops.Strong | ops.Barrier):
             stack += [(x, index) for x in node.args]
-    return False
+    return lengths
+
+
+def operand_index(op: ops.Slice | ops.Windows, index: tuple[Index, ...]) -> tuple[Index, ...]:
+    """The index of the operand's element that is the one at ``index``."""
+    if isinstance(op, ops.Windows):
+        return (*index[:-2], index[-2] + index[-1])
+    batch = len(index) - len(op.steps)
+    cut = zip(index[batch:], op.steps, op.before, strict=True)
+    places = [i * step + from_front(start, dim) for i, (start, _, step), dim in cut]
+    return (*index[:batch], *places)
 
 
 def is_stack(node: Expr) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symdiff import opaque_ops
 from symdiff.display.elements import indices
 from symdiff.display.forms import Need, element_of, is_stack, over
 from symdiff.display.notation import PLAIN, Notation, Piece
@@ -332,6 +333,11 @@ class Graph:
             if form is None and isinstance(node.op, ops.Gather) and len(node.op.before) > 1:
                 # Its elements are those of its operand, ravelled.
                 found |= {x for x in node.args if node.op.index.size and not self.is_plain(x)}
+            if form is None and isinstance(node.op, opaque_ops.Take):
+                # Its elements are those of its operand, at places that are computed.
+                x, places = node.args
+                known = isinstance(places.op, ops.Places | opaque_ops.ArgSort)
+                found |= {x} if not known and not self.is_plain(x) else set()
         return found
 
     def weighed(self, roots: Sequence[Expr], named: set[Expr]) -> tuple[int, Expr | None]:

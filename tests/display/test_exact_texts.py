@@ -154,3 +154,23 @@ def test_elements_at_numbers_and_at_lengths_stand_in_one_sum():
     f = v[1] + v[n // 2] + v[0] * v[n - 2]
     assert sd.text(f) == "v[-2]*v[0] + v[1] + v[n//2]"
     is_exact(f, LENGTHS[:1])
+
+
+# Letters ------------------------------------------------------------------------------------------
+
+
+def test_a_letter_over_axes_of_two_lengths_says_how_far_it_runs():
+    kernel = np.array([1.0, -1.0])
+    f = np.correlate(v, kernel, "valid")
+    assert sd.text(f) == "[i] = sum[j]([1.0, -1.0][j]*v[i + j])"
+    assert sd.text(f[0]) == "sum[i < 2]([1.0, -1.0][i]*v[i])"
+    assert sd.latex(f[0]).startswith(r"\sum_{i < 2}")
+    is_exact(f[0], LENGTHS[:1])
+
+
+def test_what_is_taken_at_a_computed_place_has_a_name():
+    """The second derivative of elements of an outer product has no whole form."""
+    f = sd.outer(v, v)[[0, 1], v.shape[0] // 2]
+    second = sd.hessian(sd.sum(sd.sin(f)), v)[0, -1]
+    assert sd.text(second).startswith("t1[i < n,j < 2,k < n] = ")
+    assert "text" in means(second, {"n": 5})

@@ -32,6 +32,10 @@ SOLVE = np.linalg.solve
 
 
 # SciPy's and NumPy's own, and what these have under no or another name.
+class Fault(Exception):
+    """A sign that is read otherwise than it is meant, or in two ways."""
+
+
 class Unknown(Exception):  # a reason to draw another example
     """What a text does not say, as how far a letter runs, or what is not read here."""
 
@@ -88,6 +92,7 @@ FUNCTIONS: dict[str, Any] = {
     "trace": lambda a: np.trace(a, axis1=-2, axis2=-1),
     "astype": lambda x, to: np.asarray(x).astype(to),
     "searchsorted": lambda a, v, right=False: np.searchsorted(a, v, "right" if right else "left"),
+    "number": lambda condition: np.asarray(condition, float)[()],
     "sum_of": lambda terms: sum(terms, 0.0),
     "prod_of": lambda terms: math.prod(terms, start=1.0),
     "take_along_axis": lambda a, k, axis: np.take_along_axis(a, np.asarray(k), axis),
@@ -123,9 +128,7 @@ def value(text: str, names: Mapping[str, Any], shape: tuple[int, ...]) -> Any:
         name, _, word = left.removesuffix("]").partition("[")
         runs = _runs(word) if word else []
         lengths = _lengths(body, known)
-        if not all(stop or k in lengths for _, k, stop in runs):
-            raise Unknown(line)
-        shape = tuple(_python(stop, known) if stop else lengths[k] for _, k, stop in runs)
+        shape = tuple(_python(stop, known) if stop else _only(k, lengths) for _, k, stop in runs)
         known[name] = _elements(body, known, [k for _, k, _ in runs], shape)
     left = _LEFT.match(result)
     letters = left.group(1).split(",") if left else []
@@ -161,16 +164,28 @@ def _elements(
     return out
 
 
-def _lengths(body: str, names: Mapping[str, Any]) -> dict[str, int]:
+def _only(letter: str, lengths: Mapping[str, set[int]]) -> int:
+    """How far a letter runs, of which every element must say the same."""
+    if letter not in lengths:
+        raise Unknown(letter)
+    if len(lengths[letter]) > 1:
+        raise Fault(f"{letter} runs over axes of lengths {sorted(lengths[letter])}")
+    (length,) = lengths[letter]
+    return length
+
+
+def _lengths(body: str, names: Mapping[str, Any]) -> dict[str, set[int]]:
     """How far letters run that index an axis."""
-    lengths: dict[str, int] = {}
+    lengths: dict[str, set[int]] = {}
     for name, word in _ELEMENT.findall(body):
         places, shape = word.split(","), np.shape(names.get(name, 0))
         if len(places) == len(shape):
             runs = zip(places, shape, strict=True)
-            lengths |= {k: n for k, n in runs if _LETTER.fullmatch(k)}
+            for k, n in runs:
+                if _LETTER.fullmatch(k):
+                    lengths.setdefault(k, set()).add(n)
     for listed, letter in _LISTED.findall(body):
-        lengths[letter] = listed.count(",") + 1
+        lengths.setdefault(letter, set()).add(listed.count(",") + 1)
     return lengths
 
 
@@ -183,10 +198,9 @@ def _looped(body: str, names: Mapping[str, Any]) -> str:
             end += 1
         runs, term = _runs(found.group(2)), body[found.end() : end - 1]
         lengths = _lengths(term, names)  # elsewhere, a letter is another
-        if not all(stop or k in lengths for _, k, stop in runs):
-            raise Unknown(body)
         ranges = [
-            f"for {k} in range({start or 0}, {stop or lengths[k]})" for start, k, stop in runs
+            f"for {k} in range({start or 0}, {stop or _only(k, lengths)})"
+            for start, k, stop in runs
         ]
         loop = f"{found.group(1)}_of({term} {' '.join(ranges)})"
         body = f"{body[: found.start()]}{loop}{body[end:]}"
@@ -213,7 +227,7 @@ def _without_brackets(body: str) -> str:
             behind = start and (body[start - 1].isalnum() or body[start - 1] in "_])")
             several = listed.pop() or body[max(0, start - 6) : start] == "stack("
             if sign == "]" and condition and not behind and not several:
-                text[start], text[k] = "(", ")"
+                text[start], text[k] = "number(", ")"
     return "".join(text)
 
 

@@ -17,7 +17,7 @@ from scipy import linalg
 
 from tests.display import written
 from tests.display.latex_tokens import tokens
-from tests.display.written import FUNCTIONS, Unknown
+from tests.display.written import FUNCTIONS, Fault, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -55,10 +55,6 @@ _TRIED = 4  # ones and identities whose size is looked for
 
 class Misfit(ValueError):
     """Shapes that do not agree."""
-
-
-class Fault(Exception):
-    """A sign that mathematicians read otherwise than it is meant."""
 
 
 class Row(NamedTuple):
@@ -562,7 +558,8 @@ def _run(run: Node, body: Node, scope: _Scope) -> tuple[str, int, int]:
 
 
 def _length(letter: str, body: Node, scope: _Scope) -> int:
-    """How far a letter runs that indexes an axis."""
+    """How far a letter runs that indexes an axis, of which every element must say the same."""
+    lengths = set()
     for node in _walk(body):
         if node.kind == "name" and node.parts[1]:
             array, places = _symbol(scope, *node.parts)
@@ -575,8 +572,12 @@ def _length(letter: str, body: Node, scope: _Scope) -> int:
             continue
         for k, place in enumerate(places):
             if place == Node("name", (letter, ())):
-                return int(np.shape(array)[k])
-    raise Unknown(letter)
+                lengths.add(int(np.shape(array)[k]))
+    if len(lengths) > 1:
+        raise Fault(f"{letter} runs over axes of lengths {sorted(lengths)}")
+    if not lengths:
+        raise Unknown(letter)
+    return lengths.pop()
 
 
 def _over(scope: _Scope, kind: str, runs: tuple[Node, ...], body: Node) -> Any:

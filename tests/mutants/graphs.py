@@ -361,6 +361,12 @@ _texts(
     "return values",
     "test_a_condition_in_brackets_is_not_read_as_an_array",
 )
+_texts(
+    "a-letter-runs-as-far-as-any-element-says",
+    "    if lengths == {dim}:",
+    "    if dim in lengths:",
+    "test_a_letter_over_axes_of_two_lengths_says_how_far_it_runs",
+)
 
 # Pickles ------------------------------------------------------------------------------------------
 
