@@ -10,7 +10,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
-import numpy as np
 
 import symdiff as sd
 
@@ -119,14 +118,14 @@ def built(program: tuple[str, Sequence[tuple[int, int]], tuple[int, int]]) -> li
         values.append(_step(values, what, which))
     result = values[-1]
     inside = [s for s in symbols if s in sd.free_symbols(result)]
-    found = [result]
+    expressions = [result]
     if inside:
-        found += sd.grad(sd.sum(sd.sin(result)), inside)
-        last = sd.grad(sd.sum(found[-1] ** 2), inside[first % len(inside)])
-        found.append(last)
+        expressions += sd.grad(sd.sum(sd.sin(result)), inside)
+        last = sd.grad(sd.sum(expressions[-1] ** 2), inside[first % len(inside)])
+        expressions.append(last)
     places = [0, -1, 1, -2]
-    for f in [*found]:
+    for f in [*expressions]:
         if f.ndim and all(n not in (0, 1) for n in f.shape):
             place = tuple(places[(first + k * second) % 4] for k in range(f.ndim))
-            found.append(f[place])
-    return [f for f in found if np.size(f.shape) < 4]
+            expressions.append(f[place])
+    return [f for f in expressions if f.ndim < 4]

@@ -36,14 +36,14 @@ def read(kind, expr, values, shape, masks):
     reader = written if kind == "text" else written_latex
     try:
         with np.errstate(all="ignore"):
-            found = np.asarray(reader.value(written_as, values, shape), float)
+            result = np.asarray(reader.value(written_as, values, shape), float)
     except Unknown:
         return None, written_as
     except IndexError:  # an element beside an array, times 0, or of a case that is not taken
         if not masks:
             raise
         return None, written_as
-    return found, written_as
+    return result, written_as
 
 
 def means(expr, lengths=LENGTHS, masks=False):

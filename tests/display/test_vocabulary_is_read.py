@@ -20,11 +20,11 @@ _CALLED = re.compile(r"([A-Za-z_]\w*)\(")
 def with_derivatives(name):
     """The function of symbols, and its first derivatives."""
     expr = called(name)
-    found = [expr]
+    expressions = [expr]
     for x in expr.free_symbols:
         with contextlib.suppress(sd.NotDifferentiable):
-            found.append(sd.diff(expr, x))
-    return found
+            expressions.append(sd.diff(expr, x))
+    return expressions
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

@@ -89,15 +89,15 @@ def _line(latex: str, names: Mapping[str, Any], shape: tuple[int, ...] | None) -
     sizes = sorted({n for x in names.values() for n in np.shape(x)} | {*(shape or ())} | _SIZES)
     if reader.sized > _TRIED:
         raise Unknown(latex)
-    found = []
+    fitting = []
     for chosen in itertools.product(sizes, repeat=reader.sized):
         try:
-            found.append(_result(tree, _Scope(names, {}, chosen), shape))
+            fitting.append(_result(tree, _Scope(names, {}, chosen), shape))
         except (ValueError, IndexError):
             continue
-    if not found:
+    if not fitting:
         raise Unknown(latex)
-    first, *others = found
+    first, *others = fitting
     if not all(np.array_equal(first, x, equal_nan=True) for x in others):
         raise Unknown(latex)
     return first
@@ -106,17 +106,17 @@ def _line(latex: str, names: Mapping[str, Any], shape: tuple[int, ...] | None) -
 def _result(tree: Node, scope: _Scope, shape: tuple[int, ...] | None) -> Any:
     if tree.kind == "array" and shape is not None:
         return _array(scope, *tree.parts, shape)
-    found = _value(tree, scope)
-    if isinstance(found, Row):
-        found = found.array[None]
-    if shape is None or np.shape(found) == shape:
-        return found
+    result = _value(tree, scope)
+    if isinstance(result, Row):
+        result = result.array[None]
+    if shape is None or np.shape(result) == shape:
+        return result
     # Ones of any number of axes and columns are written as a number and a vector are.
-    if np.size(found) == math.prod(shape):
-        return np.reshape(found, shape)
-    if np.ndim(found) == 0 and found == 0:
+    if np.size(result) == math.prod(shape):
+        return np.reshape(result, shape)
+    if np.ndim(result) == 0 and result == 0:
         return np.zeros(shape)
-    raise Misfit(f"{np.shape(found)} for {shape}")
+    raise Misfit(f"{np.shape(result)} for {shape}")
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ class _Reader:
         if self.peek() != "{":
             return (self.atom(),)
         self.take("{")
-        found: list[Any] = []
+        read: list[Any] = []
         while True:
             ends: list[Any] = []
             while True:
@@ -286,9 +286,9 @@ class _Reader:
                 if self.peek() != ":":
                     break
                 self.take()
-            found.append(ends[0] if len(ends) == 1 else tuple(ends))
+            read.append(ends[0] if len(ends) == 1 else tuple(ends))
             if self.take() == "}":
-                return tuple(found)
+                return tuple(read)
             if self.words[self.k - 1] != ",":
                 raise Unknown(self.latex)
 
@@ -299,15 +299,15 @@ class _Reader:
             self.take()
         self.take(r"\left")
         self.take("(")
-        found = [self.argument()]
+        operands = [self.argument()]
         while self.peek() == ",":
             self.take()
-            found.append(self.argument())
+            operands.append(self.argument())
         self.take(r"\right")
         self.take(")")
         if braced:
             self.take("}")
-        return tuple(found)
+        return tuple(operands)
 
     def argument(self) -> Node:
         if self.peek() != r"\mathtt":
@@ -521,10 +521,10 @@ def _at_places(array: Any, places: tuple[Any, ...], scope: _Scope) -> Any:
 
 
 def _at(scope: _Scope, array: Node, places: tuple[Any, ...]) -> Any:
-    found = _value(array, scope)
-    if isinstance(found, Row):
+    array_value = _value(array, scope)
+    if isinstance(array_value, Row):
         raise Misfit("an element of a row")
-    return _at_places(np.asarray(found), places, scope)
+    return _at_places(np.asarray(array_value), places, scope)
 
 
 def _walk(node: Any) -> Iterator[Node]:
@@ -602,8 +602,8 @@ def _array(
 ) -> Any:
     """The array of elements; the shape of a result is known."""
     if shape is None:
-        found = [_run(run, body, scope) for run in runs]
-        names, shape = [name for name, _, _ in found], tuple([stop for _, _, stop in found])
+        ranges = [_run(run, body, scope) for run in runs]
+        names, shape = [name for name, _, _ in ranges], tuple([stop for _, _, stop in ranges])
     else:
         names = [run.parts[0] for run in runs]
     out = np.zeros(shape)
@@ -627,26 +627,19 @@ def _plain(x: Any) -> Any:
 
 
 def _added(scope: _Scope, *terms: tuple[str, Node]) -> Any:
+    """A sum of alike terms; zeros are as large as the others."""
     total: Any = None
     for sign, term in terms:
-        found = _value(term, scope)
-        found = _scaled(-1, found) if sign == "-" else found
-        if total is None or (np.ndim(_plain(total)) == 0 and _is_zeros(terms, scope, total)):
-            total = found
-        elif _is_zero_node(term):
+        if term.kind == "zeros":
             continue
+        term_value = _value(term, scope)
+        term_value = _scaled(-1, term_value) if sign == "-" else term_value
+        if total is None:
+            total = term_value
         else:
-            a, b = _same(total, found)
-            total = Row(a + b) if isinstance(found, Row) else a + b
-    return total
-
-
-def _is_zero_node(node: Node) -> bool:
-    return node.kind == "zeros"
-
-
-def _is_zeros(terms: tuple[tuple[str, Node], ...], scope: _Scope, total: Any) -> bool:
-    return _is_zero_node(terms[0][1])
+            a, b = _same(total, term_value)
+            total = Row(a + b) if isinstance(term_value, Row) else a + b
+    return 0.0 if total is None else total
 
 
 def _scaled(c: Any, x: Any) -> Any:
@@ -709,19 +702,19 @@ def _elementwise_power(scope: _Scope, base: Node, exponent: Node) -> Any:
 
 
 def _transposed(scope: _Scope, x: Node) -> Any:
-    found = _value(x, scope)
-    if isinstance(found, Row):
-        return found.array
-    if np.ndim(found) == 1:
-        return Row(found)
-    if np.ndim(found) != 2:
+    operand = _value(x, scope)
+    if isinstance(operand, Row):
+        return operand.array
+    if np.ndim(operand) == 1:
+        return Row(operand)
+    if np.ndim(operand) != 2:
         raise Misfit("a transpose")
-    return found.T
+    return operand.T
 
 
 def _exponential(scope: _Scope, x: Node) -> Any:
-    found = _value(x, scope)
-    return linalg.expm(found) if np.ndim(found) == 2 else np.exp(found)
+    operand = _value(x, scope)
+    return linalg.expm(operand) if np.ndim(operand) == 2 else np.exp(operand)
 
 
 def _typed(text: str) -> str:
@@ -769,10 +762,10 @@ def _cases(scope: _Scope, *rows: tuple[Node, ...]) -> Any:
     *cases, last = rows
     result = _value(last[0], scope)
     for case, condition in reversed(cases):
-        chosen, found = _value(case, scope), np.asarray(_value(condition, scope), bool)
+        chosen, holds = _value(case, scope), np.asarray(_value(condition, scope), bool)
         if 0 < np.ndim(_plain(chosen)) != np.ndim(_plain(result)) > 0:
             raise Misfit("cases of other shapes")
-        result = np.where(found, chosen, result)
+        result = np.where(holds, chosen, result)
     return result
 
 
@@ -800,9 +793,9 @@ def _matrix(scope: _Scope, *rows: tuple[Node, ...]) -> Any:
 
 def _compare(scope: _Scope, first: Node, *pairs: tuple[str, Node]) -> Any:
     sides = [first, *(side for _, side in pairs)]
-    found = [_value(side, scope) for side in sides]
+    numbers = [_value(side, scope) for side in sides]
     result: Any = True
-    for (sign, _), a, b in zip(pairs, found, found[1:], strict=False):
+    for (sign, _), a, b in zip(pairs, numbers, numbers[1:], strict=False):
         result = np.logical_and(result, _SIGNS[sign](a, b))
     return result
 
