@@ -213,17 +213,21 @@ class Shadow(NDArrayOperatorsMixin):
         return f"<traced array of shape {list(self.shape)}, {self.dtype}>"
 
 
-def some(conditions: np.ndarray | Shadow) -> bool:
+def some(
+    conditions: np.ndarray | Shadow,
+    error: type[Exception] = IndexError,
+    says: str = "an index is out of bounds",
+) -> bool:
     """Whether one of the conditions is true, for which the caller will raise an error.
 
-    A trace cannot know that: False, and what was traced raises IndexError when it runs.
+    A trace cannot know that: False, and what was traced raises ``error`` when it runs.
     """
     if not isinstance(conditions, Shadow):
         return bool(conditions.any())
     frame = user_frame()
     line = f"at line {frame.f_lineno} of {frame.f_code.co_filename}, in {frame.f_code.co_name}"
     trace = conditions._present()
-    trace.checks.append((trace.expr(conditions), f"an index is out of bounds, {line}"))
+    trace.checks.append((trace.expr(conditions), error(f"{says}, {line}")))
     return False
 
 

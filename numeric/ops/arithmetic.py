@@ -12,7 +12,8 @@ from numeric.eager.fast_paths import binary, fast, shortcut, shortcut_inplace
 from numeric.eager.inplace import inplace
 from numeric.eager.operations import RESULT, Op
 from numeric.eager.recording import apply, cast, overflow
-from numeric.eager.tensor import Tensor, attach, method, wrap
+from numeric.eager.tensor import Tensor, attach, method, values_of, wrap
+from numeric.eager.traced_arrays import some
 from symdiff import functions
 from symdiff.functions import elementwise as sd
 from symdiff.graph.expr import Expr
@@ -148,15 +149,12 @@ def _negatable(operands: Iterable[np.ndarray]) -> np.dtype:
 
 
 def _divisible(name: str) -> Callable[[Iterable[Values]], np.dtype]:
-    """The common dtype; RuntimeError for truth values, and for an integer divisor that is 0."""
+    """The common dtype; NotImplementedError for truth values."""
 
     def common(operands: Iterable[Values]) -> np.dtype:
-        a, b = operands
-        kind = promoted((a, b))
+        kind = promoted(operands)
         if kind.kind == "b":
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
-        if kind.kind != "f" and not np.all(b):
-            raise RuntimeError("ZeroDivisionError")
         return kind
 
     return common
@@ -221,6 +219,14 @@ _ALPHA = {
     "sub": (SUB, _with_alpha("sub", -1, _subtractable)),
 }
 
+
+def _truncated_quotient(a: Expr, b: Expr) -> Expr:
+    if a.dtype is float or b.dtype is float:
+        return sd.trunc(a / b)
+    q = sd.floor_divide(a, b)
+    return q + sd.where(sd.logical_and(sd.less(q, 0), sd.not_equal(q * b, a)), 1, 0)
+
+
 _DIV_ROUNDED: dict[str | None, Op] = {
     None: Op(
         "div",
@@ -239,7 +245,7 @@ _DIV_ROUNDED: dict[str | None, Op] = {
     ),
     "trunc": Op(
         "div",
-        lambda a, b: sd.trunc(a / b),
+        _truncated_quotient,
         _truncated,
         pointwise=True,
         promotion=_divisible("div_trunc"),
@@ -413,6 +419,22 @@ def mul(input: Operand, other: Operand) -> Tensor:
     return elementwise(MUL, (input, argument("mul", "other", 2, other, number=True)))
 
 
+def _divided_by(op: Op, input: Operand, other: Operand) -> Tensor:
+    """A quotient, or rest, that integers keep; RuntimeError for an integer divisor that is 0."""
+    kind = input._array.dtype.kind if input.__class__ is Tensor else ""
+    if kind != "f" and _is_whole(input) and _is_whole(other):
+        zero = values_of(other) == 0 if isinstance(other, Tensor) else np.asarray(other == 0)
+        # Of two of truth values the op says that there is no such operation.
+        truths = kind == "b" and isinstance(other, Tensor) and other._array.dtype.kind == "b"
+        if not truths and some(zero, RuntimeError, "ZeroDivisionError"):
+            raise RuntimeError("ZeroDivisionError")
+    return elementwise(op, (input, other))
+
+
+def _is_whole(x: Operand) -> bool:
+    return x._array.dtype.kind != "f" if isinstance(x, Tensor) else isinstance(x, int)
+
+
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = _PLAIN) -> Tensor:
     """``input / other``, rounded by ``rounding_mode``: None, ``"floor"`` or ``"trunc"``.
 
@@ -429,8 +451,10 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = _PLAIN) -
         )
     input = argument("div", "input", 1, input, number=True)
     other = argument("div", "other", 2, other, number=True)
+    if rounding_mode is None:
+        return elementwise(_DIV_ROUNDED[None], (input, other))
     if rounding_mode is not _PLAIN:
-        return elementwise(_DIV_ROUNDED[rounding_mode], (input, other))
+        return _divided_by(_DIV_ROUNDED[rounding_mode], input, other)
     if isinstance(input, Tensor):
         return _by(input, other)
     return elementwise(DIV, (input, other))
@@ -460,7 +484,7 @@ def _modulo(name: str, ops: list[Op], input: Operand, other: Operand) -> Tensor:
     input = argument(name, "input", 1, input, number=True)
     other = argument(name, "other", 2, other, number=True)
     # Numbers as divisors and tensors have records of different names.
-    return elementwise(ops[isinstance(other, Tensor)], (input, other))
+    return _divided_by(ops[isinstance(other, Tensor)], input, other)
 
 
 def remainder(input: Operand, other: Operand) -> Tensor:
@@ -582,6 +606,13 @@ def _power(a: Values, b: Values) -> Values:
     return np.where(b < 0, inverse, np.power(a, np.maximum(b, 0))).astype(kind)
 
 
+def _power_of(a: Expr, b: Expr) -> Expr:
+    power = sd.pow(a, b)
+    if a.dtype is float or b.dtype is float:
+        return power
+    return sd.where(sd.logical_and(sd.equal(a, 0), sd.less(b, 0)), 0, power)
+
+
 def _raised(a: Expr, exponent: float) -> Expr:
     return a**exponent
 
@@ -590,7 +621,8 @@ def _raised(a: Expr, exponent: float) -> Expr:
 _POW = Op("pow", _raised, pointwise=True)
 _POW_NUMBER = Op("pow", sd.pow, _power, pointwise=True, variant="number")
 _POW_TENSOR, _POW_BASE = (
-    Op("pow", sd.pow, _power, pointwise=True, saves=RESULT, label=f"PowBackward{i}") for i in (1, 2)
+    Op("pow", _power_of, _power, pointwise=True, saves=RESULT, label=f"PowBackward{i}")
+    for i in (1, 2)
 )
 
 

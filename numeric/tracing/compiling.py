@@ -42,7 +42,7 @@ class _Traced(NamedTuple):
     results: list[tuple[str, Any, Any]]
     structure: object
     places: list[tuple[int, int, Place]]  # of results that are views
-    checks: list[tuple[Expr, str]]
+    checks: list[tuple[Expr, Exception]]
     guard: dict[object, object]  # what must be as it was when the function was traced
 
 

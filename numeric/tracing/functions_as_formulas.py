@@ -64,7 +64,7 @@ class Capture(NamedTuple):
     given: list[Tensor]
     results: list[Tensor]
     leaves: list[Tensor] | None = None
-    checks: Sequence[tuple[Expr, str]] = ()
+    checks: Sequence[tuple[Expr, Exception]] = ()
 
     def key(self) -> tuple[object, ...]:
         """Equal where results are the same expressions of the same symbols."""
@@ -367,7 +367,7 @@ def executed(
     function: Function,
     tensors: Sequence[Tensor],
     kinds: Sequence[np.dtype],
-    checks: Sequence[tuple[Expr, str]] = (),
+    checks: Sequence[tuple[Expr, Exception]] = (),
 ) -> list[Tensor]:
     """The results of a program on tensors, in given dtypes; recorded.
 

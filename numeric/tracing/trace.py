@@ -74,9 +74,9 @@ class Trace:
         self.below: Trace | None = current().tracing
         self.symbols: list[Expr] = []
         self.outer: list[Tensor] = []
-        # Conditions that must hold nowhere when it runs, and what to say if one does: that an index
-        # is out of bounds is an error of a call, and no call has been made.
-        self.checks: list[tuple[Expr, str]] = []
+        # Conditions that must hold nowhere when it runs, and what to raise if one does: that an
+        # index is out of bounds is an error of a call, and no call has been made.
+        self.checks: list[tuple[Expr, Exception]] = []
         self._found: dict[int, Expr] = {}  # by the ids of tensors from outside, which outer keeps
 
     # Inputs -----------------------------------------------------------------------------------
@@ -267,22 +267,22 @@ class Trace:
         return fresh(shape) if self.below is None else self.below.drawn(shape, fresh)
 
 
-def counted(checks: Sequence[tuple[Expr, str]]) -> list[Expr]:
+def counted(checks: Sequence[tuple[Expr, Exception]]) -> list[Expr]:
     """At how many places each of the conditions holds."""
     return [total(where(x, 1, 0)) for x, _ in checks]
 
 
-def checked(values: Sequence[Tensor], checks: Sequence[tuple[Expr, str]]) -> None:
-    """Raise IndexError if one of the values of ``counted`` is not 0; maybe later, in a trace."""
-    for value, (_, text) in zip(values, checks, strict=True):
+def checked(values: Sequence[Tensor], checks: Sequence[tuple[Expr, Exception]]) -> None:
+    """Raise the error of a check whose value of ``counted`` is not 0; maybe later, in a trace."""
+    for value, (_, error) in zip(values, checks, strict=True):
         array = value._array
         # In a trace nobody knows the numbers yet: the calls of what is traced check them.
         if isinstance(array, Shadow):
             outer = current().tracing
             assert outer is not None
-            outer.checks.append((not_equal(outer.expr(value), 0), text))
+            outer.checks.append((not_equal(outer.expr(value), 0), error))
         elif array.any():
-            raise IndexError(text)
+            raise type(error)(*error.args)
 
 
 _RANDOM = {

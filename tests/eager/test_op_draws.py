@@ -123,6 +123,36 @@ def test_sums_of_truth_values_are_none_inside_of_traces(form):
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-6)
 
 
+DIVISIONS = {
+    "//": lambda x, y: x // y,
+    "%": lambda x, y: x % y,
+    "fmod": numeric.fmod,
+    "trunc": lambda x, y: numeric.div(x, y, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("form", [numeric.compile, numeric.vmap], ids=["compile", "vmap"])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_traced_divisions_of_integers(name, form):
+    """Quotients are not rounded as real ones, and a divisor 0 is the error of the call."""
+    f = DIVISIONS[name]
+    x, y = numeric.tensor([7, -7, 2**62 + 1, -(2**62) - 3]), numeric.tensor([2, 2, 3, -7])
+    assert form(f)(x, y).tolist() == f(x, y).tolist()
+    with pytest.raises(RuntimeError, match="ZeroDivisionError, at line"):
+        form(f)(x, y - 3)
+    with pytest.raises(RuntimeError, match=r"^ZeroDivisionError$"):
+        f(x, y - 3)
+
+
+@pytest.mark.parametrize("form", [numeric.compile, numeric.vmap], ids=["compile", "vmap"])
+def test_traced_powers_of_integers(form):
+    """Only 1 and -1 have inverses that are integers: others, and 0 too, are rounded to 0."""
+    x, y = numeric.tensor([0, 0, 1, -1, -1, 2, 3]), numeric.tensor([-1, 0, -3, -3, -2, -1, 2])
+    expected = [0, 1, 1, -1, 1, 0, 9]
+    assert numeric.pow(x, y).tolist() == form(numeric.pow)(x, y).tolist() == expected
+    assert form(lambda v: 0**v)(y).tolist() == [0, 1, 0, 0, 0, 0, 0]
+
+
 def test_integers_of_one_operand_are_added_up_as_int64():
     """What an einsum sums in an operand by itself is a sum of it, also beside other operands."""
     a, b = numeric.tensor([[100, 100]], dtype=numeric.int8), numeric.ones(3, dtype=numeric.int8)
