@@ -48,7 +48,7 @@ def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
     mode = current()
     if mode.tracing is not None:
         return mode.tracing.apply(op, operands, params)
-    arrays = []
+    arrays: list[Any] = []
     # The dtype of the first Tensor, whether others have another one, and the flags of all.
     alike: Any = None
     mixed = recorded = special = False

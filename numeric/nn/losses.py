@@ -329,7 +329,7 @@ BCE = {
     )
 }
 # By whether there are weights of positive examples, and weights; of targets with gradients alone.
-BCE_LOGITS = {
+BCE_LOGITS: dict[tuple[object, bool], dict[str, Op]] = {
     key: _loss("bce_with_logits", build, kernel, (_LOGITS,) * 3, weights)
     for key, weights, build, kernel in (
         ((False, False), "", _logistic, _logistic_kernel),

@@ -59,6 +59,31 @@ def test_selections_keep_every_dtype(row):
                 np.testing.assert_array_equal(y.astype(float), e, f"{case.name} {kind}")
 
 
+# Those that traces refuse: they need values, or change a tensor from outside.
+UNTRACED = ("[mask of all]", "[mask] = 0-d", "t_")
+
+
+@pytest.mark.parametrize("row", SELECTING, ids=lambda r: r.name)
+def test_traced_selections_keep_dtypes(row):
+    """Compiled and mapped, of truth values and of integers narrower than those of formulas."""
+    if row.name in UNTRACED:
+        return
+    arrays = draws(row, row.cases[0])
+    for kind in ("bool", "int8", "float16"):
+        if row.name in WRITES_HALVES and not kind.startswith("float"):
+            continue
+        xs = [numeric.tensor(a.astype(kind) if a.dtype.kind == "f" else a) for a in arrays]
+        expected = listed(row.call(numeric, *xs))
+        traced = numeric.compile(lambda *ys: tuple(listed(row.call(numeric, *ys))))(*xs)
+        mapped = numeric.vmap(lambda *ys: tuple(listed(row.call(numeric, *ys))))(
+            *[numeric.stack([x, x]) for x in xs]
+        )
+        for y, found, many in zip(expected, traced, mapped, strict=True):
+            assert (found.dtype, many.dtype) == (y.dtype, y.dtype), kind
+            np.testing.assert_array_equal(found.numpy(), y.numpy())
+            np.testing.assert_array_equal(many[1].numpy(), y.numpy())
+
+
 TRUTHS = numeric.tensor([True, False, True])
 MATRIX = numeric.tensor([[True, False], [False, True]])
 # Calls on truth values, and the dtype that PyTorch gives.

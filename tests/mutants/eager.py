@@ -406,3 +406,21 @@ _arguments(
     "            x = x  # of two numbers",
     "test_shifts_of_numbers_stay_in_64_bits",
 )
+_transforms(
+    "traced-divisors-are-not-looked-at",
+    "            raise type(error)(*error.args)\n",
+    "            pass\n",
+    "test_traced_divisions_of_integers",
+)
+_operations(
+    "quotients-of-integers-are-rounded-as-real-ones",
+    "    if a.dtype is float or b.dtype is float:\n        return sd.trunc(a / b)\n",
+    "    if True:\n        return sd.trunc(a / b)\n",
+    "test_traced_divisions_of_integers",
+)
+_operations(
+    "operands-that-are-no-numbers-are-taken",
+    "            arrays.append(x if x.__class__ in _NUMBERS else constant(x))",
+    "            arrays.append(x)",
+    "test_conversions.py::test_what_is_no_number_is_refused[None-threshold]",
+)
