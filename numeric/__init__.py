@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 import sys
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from numeric import autograd as autograd
@@ -93,17 +92,12 @@ from numeric.ops.reducing import *  # noqa: F403
 from numeric.ops.sorting import *  # noqa: F403
 from numeric.ops.views import *  # noqa: F403
 from numeric.ops.views_of_parts import *  # noqa: F403
-from numeric.shards.sharded import sharded as sharded
 from numeric.subjects import SUBJECTS
 from numeric.tracing import compiling
 from numeric.tracing.compiling import *  # noqa: F403
+from symdiff import __version__ as __version__
 from symdiff.guesses import missing
 from symdiff.subjects import by_subject, home, index
-
-try:
-    __version__ = version("symdiff-numeric")
-except PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+unknown"
 
 bool = dtypes.bool_  # the names by which programs know the dtypes
 float, double, half = float32, float64, float16
@@ -120,6 +114,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric import optim as optim
     from numeric import show as show
     from numeric.func import vmap as vmap
+    from numeric.shards import sharded as sharded
     from numeric.show import draw as draw
     from numeric.show import explore as explore
     from numeric.show import plot as plot
@@ -203,9 +198,10 @@ if not TYPE_CHECKING:
     ]
 
     # Loaded when they are first asked for; of some rooms, names stand here too.
-    _ROOMS = ("check", "export", "func", "linalg", "nn", "optim", "show")
+    _ROOMS = ("check", "export", "func", "linalg", "nn", "optim", "shards", "show")
     _ROOM_OF = {
         **dict.fromkeys(("draw", "explore", "plot", "plot_field", "steps"), "show"),
+        "sharded": "shards",
         "vmap": "func",
     }
 

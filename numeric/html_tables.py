@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,6 +63,8 @@ def literal(text: str) -> str:
     >>> literal("a $x$"), literal(r"\(x<y\)")
     ('a <span>$</span>x<span>$</span>', '<span>\\</span>(x&lt;y<span>\\</span>)')
     """
+    from html import escape
+
     return _SIGNS.sub(r"<span>\g<0></span>", escape(text))
 
 

@@ -335,7 +335,7 @@ class Absent:
 
 def without(cls: type, owner: str, table: Mapping[str, str]) -> None:
     """Let the names of ``table`` be absent from a class, whose objects are called ``owner``."""
-    for name in [name for name in table if name not in dir(cls)]:
+    for name in {*table} - {*dir(cls)}:
         setattr(cls, name, Absent(owner, table, name))
 
     def names(self: object) -> list[str]:

@@ -16,6 +16,7 @@ import _imp
 import functools
 import logging  # noqa: F401  # takes its lock before a fork, which has to be after waiting here
 import os
+import sys
 import threading
 import time
 import weakref
@@ -134,7 +135,7 @@ class cached_property(functools.cached_property[_T_co]):  # noqa: N801  # a deco
 
 # Modules that are loaded late ---------------------------------------------------------------------
 
-PACKAGES = frozenset(
+PACKAGES = sys.stdlib_module_names.union(
     ["symdiff", "numeric", "numpy", "sympy", "mpmath", "scipy", "flint", "matplotlib", "dask"]
 )
 """Those of which calls load modules: ours, and those that these call."""

@@ -56,8 +56,9 @@ def by_subject(
     {'Making expressions': ['e'], 'Elementwise functions': ['sin']}
     """
     found: dict[str, list[str]] = {subject: [] for subject in (*subjects, OTHERS)}
+    of = {home: _subject(home.removeprefix(f"{package}."), subjects) for home in {*homes.values()}}
     for name in sorted(homes, key=str.lower):
-        found[_subject(homes[name].removeprefix(f"{package}."), subjects)].append(name)
+        found[of[homes[name]]].append(name)
     return {subject: names for subject, names in found.items() if names}
 
 

@@ -14,6 +14,7 @@ import os
 import pickle
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -297,6 +298,20 @@ def test_a_module_that_another_thread_is_about_to_load_is_loaded_in_a_child(
         sys.modules["slow_wait"] = waiting(lambda: None)
         assert child_finishes(lambda: importlib.import_module(slow_module).ANSWER == 42)
     assert not _imp.lock_held()
+
+
+LATE = {
+    "symdiff": ("numpy.random", "numpy.polynomial", "difflib"),
+    "numeric": ("numeric.check", "numeric.show", "numeric.func", "numeric.shards", "uuid"),
+}
+
+
+@pytest.mark.parametrize("package", LATE)
+def test_what_few_programs_use_is_loaded_when_it_is_asked_for(package):
+    text = f"import sys, {package}; print(*{{*{LATE[package]}}} & {{*sys.modules}})"
+    text += f"; from {package} import *; print(len(dir({package})))"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(len(dir(sys.modules[package])))]
 
 
 # --- copies --------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class Generator:
     def __init__(self, device: DeviceLike = None) -> None:
         self.lock = fork_safe_lock()
         self._seed = 0
-        self._bits: np.random.MT19937
+        self._bits: np.random.MT19937 | None = None
         self._kept: float | None = None
         self.manual_seed(67280421310721)
 
@@ -82,8 +82,7 @@ class Generator:
             raise ValueError("Overflow when unpacking long long")
         with self.lock:
             self._seed = seed % (1 << 64)
-            self._bits = np.random.MT19937()
-            np.random.RandomState(self._bits).seed(self._seed % (1 << 32))
+            self._bits = None  # made when they are first drawn: NumPy loads a dozen modules
             self._kept = None
         return self
 
@@ -98,7 +97,11 @@ class Generator:
 
     def bits32(self, n: int) -> np.ndarray:
         """``n`` numbers of 32 bits, as uint64."""
-        return np.asarray(self._bits.random_raw(n), dtype=np.uint64)
+        bits = self._bits
+        if bits is None:
+            bits = self._bits = np.random.MT19937()
+            np.random.RandomState(bits).seed(self._seed % (1 << 32))
+        return np.asarray(bits.random_raw(n), dtype=np.uint64)
 
     def bits64(self, n: int) -> np.ndarray:
         """``n`` numbers of 64 bits, as uint64."""

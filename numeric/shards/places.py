@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -87,8 +86,10 @@ def by_dask(
     Workers get the program and what is the same for all shards once.  What a lost worker had is
     computed again.
     """
+    from uuid import uuid4
+
     dask = extra("dask", "data of Dask's", "dask")
-    word = uuid.uuid4().hex
+    word = uuid4().hex
     tool = dask.delayed(program, name=f"program-{word}", traverse=False)
     same = dask.delayed(given, name=f"given-{word}", traverse=False)
     tasks: Sequence[Any] = [

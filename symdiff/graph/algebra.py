@@ -44,7 +44,7 @@ from symdiff.graph.ranges import (
 )
 from symdiff.graph.rearrangement import identity, rearranged, stretched, sums
 from symdiff.scalars.formula import VOCABULARY, kernel_symbol
-from symdiff.scalars.vocabulary import DECISIONS, FACTS
+from symdiff.scalars.vocabulary import DECISIONS, FACTS, arity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -557,13 +557,18 @@ def power(a: Expr, b: Expr) -> Expr:
 # Pointwise functions ------------------------------------------------------------------------------
 
 
-def _primitive_op(name: str) -> ops.Pointwise:
-    cls = VOCABULARY[name]
-    arity = cls.nargs.args[0] if hasattr(cls.nargs, "args") else next(iter(cls.nargs))
-    with sp.evaluate(False):
-        formula = cls(*(kernel_symbol(k) for k in range(int(arity))))
-    facts = FACTS[name]
-    return ops.pointwise_op(name, formula, int(arity), facts.result, decides=facts.decides)
+def _primitives() -> dict[str, ops.Pointwise]:
+    with sp.evaluate(False):  # which empties SymPy's caches: once for all
+        formulas = {
+            name: cls(*(kernel_symbol(k) for k in range(arity(name))))
+            for name, cls in VOCABULARY.items()
+        }
+    return {
+        name: ops.pointwise_op(
+            name, formula, arity(name), FACTS[name].result, decides=FACTS[name].decides
+        )
+        for name, formula in formulas.items()
+    }
 
 
 def _decision_op(cls: type[Decision]) -> ops.Pointwise:
@@ -575,7 +580,7 @@ def _decision_op(cls: type[Decision]) -> ops.Pointwise:
     )
 
 
-PRIMITIVES: dict[str, ops.Pointwise] = {name: _primitive_op(name) for name in VOCABULARY}
+PRIMITIVES: dict[str, ops.Pointwise] = _primitives()
 OP_OF_CLASS: dict[type[sp.Function], ops.Pointwise] = {
     **{cls: PRIMITIVES[name] for name, cls in VOCABULARY.items()},
     **{cls: _decision_op(cls) for cls in DECISIONS},

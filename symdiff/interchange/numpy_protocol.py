@@ -8,7 +8,6 @@ reason if ``REFUSED`` has one, else with the nearest name; nothing becomes an ob
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import sys
 from functools import cache
@@ -532,6 +531,8 @@ def _refusal(function: Any) -> Unsupported:
         instead = f"it is {ours}" if ours else "sd.custom makes an op of it and of its derivative"
         return Unsupported(f"scipy.special.{scipy} takes no expressions: {instead}")
     names = {_ufunc_name(u): None for u in UFUNCS} | {_name(g): None for g in FUNCTIONS}
+    import difflib
+
     (nearest,) = difflib.get_close_matches(name, list(names), 1, cutoff=0.0)
     return Unsupported(f"{name} takes no expressions; the nearest function that does is {nearest}")
 

@@ -10,6 +10,7 @@ Sources: Higham, Functions of Matrices (2008); Al-Mohy, Higham and Relton, SIAM 
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -169,13 +170,17 @@ def _triangular_sylvester(
 
 # Logarithms -------------------------------------------------------------------------------------
 
-# Of the integral of Y / (1 + cY) over 0 <= c <= 1, which is log(1 + Y): abscissas and weights of
-# Gauss and Legendre, and up to which norm of Y they are used.  Relative errors are there of the
-# order ((1 - √(1 - |Y|)) / (1 + √(1 - |Y|)))^20 < 2e-23 (Higham, 11.4), so that derivatives, which
+# Up to which norm of Y the integral is taken.  Relative errors are there of the order
+# ((1 - √(1 - |Y|)) / (1 + √(1 - |Y|)))^20 < 2e-23 (Higham, 11.4), so that derivatives, which
 # converge a little later, are right to rounding, too.
-_NODES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(10))
-_NODES = _NODES + 0.5
 _NORM = 0.25
+
+
+@cache
+def _gauss_legendre() -> tuple[np.ndarray, np.ndarray]:
+    """Abscissas and weights, of the integral of Y / (1 + cY) over 0 <= c <= 1, log(1 + Y)."""
+    nodes, weights = (x / 2 for x in np.polynomial.legendre.leggauss(10))
+    return nodes + 0.5, weights
 
 
 def logm(a: np.ndarray, *directions: np.ndarray) -> np.ndarray:
@@ -288,7 +293,8 @@ def _logarithm(
             for i in range(m - j):
                 z[i].append(solved(x[i][j] - _inner(z, z, i, j)))
         x = z
-    c = _NODES.reshape(-1, *[1] * zero.ndim)
+    nodes, weights = _gauss_legendre()
+    c = nodes.reshape(-1, *[1] * zero.ndim)
     inverse = np.linalg.inv(np.eye(y.shape[-1]) + c * y)  # its condition is below 2
     own = inverse @ y
     w: Blocks = [[own] for _ in range(m)]
@@ -296,7 +302,7 @@ def _logarithm(
         for i in range(m - j):
             rest = x[i][j] - c * (x[i][j] @ own + _inner(x, w, i, j))
             w[i].append(inverse @ rest)
-    result: np.ndarray = np.tensordot(_WEIGHTS, w[0][-1], 1) * 2.0**halvings
+    result: np.ndarray = np.tensordot(weights, w[0][-1], 1) * 2.0**halvings
     if not directions:
         result[np.diag_indices_from(result)] = logs
     return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 from fractions import Fraction
 from functools import reduce
@@ -62,6 +61,8 @@ def _meant(name: str) -> str:
             "a text has no derivatives in it: take them of the formula, by sd.diff, sd.grad or "
             "sd.hessian of sd.parse(text), or the commands symdiff diff, grad and hessian"
         )
+    import difflib
+
     short = len(name) <= 2
     near = difflib.get_close_matches(name, [*FUNCTIONS, *PUBLIC], n=1, cutoff=0.8 if short else 0.6)
     if not near or len(name) == 1:

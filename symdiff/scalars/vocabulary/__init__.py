@@ -37,6 +37,7 @@ orthogonal         the classical orthogonal polynomials
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import mpmath as mp
@@ -108,6 +109,7 @@ MPMATH: dict[str, Callable[..., mpf]] = {name: facts.value for name, facts in FA
 """The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""
 
 
+@cache
 def arity(name: str) -> int:
     """The number of arguments of the function called ``name`` in ``VOCABULARY``.
 
