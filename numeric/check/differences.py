@@ -11,7 +11,7 @@ import numpy as np
 
 from numeric.check.lines import OUTSIDE, Line, unit_roundoff
 from numeric.html_tables import page, paragraph, table
-from symdiff.graph.arguments import described, door, reals
+from symdiff.graph.arguments import described, door, reals, unfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,10 +129,10 @@ class _Function:
 
     def __init__(self, fn: Callable[[Any], Any], x: object) -> None:
         point = reals("derivative", "x", x).copy()
+        if point.dtype.kind == "b":
+            raise unfit("derivative", "x", "an array of real numbers", x)
         if not np.isfinite(point).all():
             raise ValueError(f"derivative: the point is not finite: {described(x)}")
-        if point.dtype.kind not in "fiu":
-            raise TypeError(f"derivative: the point has to be real, not {point.dtype}")
         self.fn, self.point = fn, point if point.dtype.kind == "f" else point.astype(float)
         self.bare = not isinstance(x, np.ndarray | np.generic)  # so is what the function is given
         here = self.point.copy()[()]

@@ -20,6 +20,7 @@ from numeric.check.lines import (
     Line,
     unit_roundoff,
 )
+from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Tensor
 from numeric.warnings_off import SILENCE, noise, set_noise
 
@@ -164,7 +165,7 @@ class Derived:
                 f"to be within {allowed[worst]:.1g} of right, by differences of the values; "
                 "an error of 0.05 % could not be told",
                 UserWarning,
-                stacklevel=7,
+                stacklevel=user_level(),
             )
         return None
 

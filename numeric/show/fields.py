@@ -160,7 +160,7 @@ class _Drawing:
             figure, (one,) = pictures.canvas("plot_field", 7.0)
             pictures.titled(figure, title)
         else:
-            (one,) = pictures.given_axes("plot_field", [ax])
+            (one,) = pictures.given_axes("plot_field", [ax], 1)
             figure = one.figure
             pictures.titled(one, title, size=pictures.TEXT)
         pictures.dressed(one)

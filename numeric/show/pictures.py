@@ -116,11 +116,16 @@ def canvas(
     return figure, axes
 
 
-def given_axes(what: str, ax: Axes | Sequence[Axes] | np.ndarray) -> list[Axes]:
-    """The axes that the user gives, one or several; raises TypeError for what is none."""
+def given_axes(what: str, ax: Axes | Sequence[Axes] | np.ndarray, curves: int) -> list[Axes]:
+    """The axes that the user gives: one for all curves, or one for each.
+
+    Raises ValueError for another number, TypeError for what is none.
+    """
     if isinstance(ax, np.ndarray):
         ax = ax.ravel().tolist()
     axes = list(ax) if isinstance(ax, list | tuple) else [ax]
+    if len(axes) not in (1, curves):
+        raise ValueError(f"{what}: {len(axes)} axes for {curves} curves; give one, or {curves}")
     for one in axes:
         if not (hasattr(one, "figure") and hasattr(one, "spines")):
             raise unfit(what, "ax", "Matplotlib's axes", one)

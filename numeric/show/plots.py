@@ -247,9 +247,7 @@ class Drawing:
             figure, axes = pictures.canvas("plot", 1.3 + tall * count, nrows=count, sharex=True)
             pictures.titled(figure, title)
         else:
-            axes = pictures.given_axes("plot", ax)
-            if len(axes) not in (1, count):
-                raise ValueError(f"plot: {len(axes)} axes for {count} curves; give one, or {count}")
+            axes = pictures.given_axes("plot", ax, count)
             figure = axes[0].figure
             pictures.titled(axes[0], title, size=pictures.TEXT)
         entries: dict[str, Artist] = {}

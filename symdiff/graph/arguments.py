@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_REFUSALS = TypeError, ValueError, IndexError, NotImplementedError, RuntimeError
+_REFUSALS = TypeError, ValueError, IndexError, NotImplementedError
 # Their messages state a place in a text, or what of a formula is the reason.
 _ABOUT_FORMULAS = NotAdditive, NotDifferentiable, ParseError
 _LIBRARY = "symdiff", "numeric"
@@ -111,7 +111,8 @@ def refused(
     name = function.__name__
     if isinstance(error, _ABOUT_FORMULAS):
         return error
-    is_refusal = isinstance(error, _REFUSALS) and _is_raised_here(error.__traceback__)
+    is_refusal = isinstance(error, _REFUSALS) or type(error) is RuntimeError
+    is_refusal = is_refusal and _is_raised_here(error.__traceback__)
     if is_refusal and re.match(rf"{re.escape(name)}\b", str(error)):
         return error
     if is_refusal and isinstance(error, AxisError):
