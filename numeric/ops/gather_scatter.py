@@ -424,6 +424,8 @@ def scatter(
     [6.0, 0.0, 5.0]
     """
     src = value if src is None else src
+    if src is None:
+        raise TypeError('scatter() missing 1 required positional arguments: "src"')
     if reduce is not None:
         return _reduced(input, dim, index, src, reduce)
     if not isinstance(src, Tensor):

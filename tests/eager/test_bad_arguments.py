@@ -97,9 +97,8 @@ UNNAMED = (
     "empty parameter list",
     "grad can be implicitly created",
     "an expression is not an array",
+    "a Tensor has no mask",
     "a structure of Tensors contains",
-    "Jacobian mismatch",
-    "not reentrant",
 )
 
 
