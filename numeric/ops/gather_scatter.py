@@ -383,24 +383,26 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def _scattered(
     name: str, op: Op, x: Tensor, dim: int, at: Tensor, src: Tensor
 ) -> tuple[int, np.ndarray]:
-    """The dimension and the places, after all checks."""
-    shape = x._array.shape
-    k, places = axis_of(dim, len(shape)), _integers("scatter", at)
+    """The dimension and the places, after all checks; what has no axes counts as a vector."""
+    shape = x._array.shape or (1,)
+    k, places = axis_of(dim, x._array.ndim), np.atleast_1d(_integers("scatter", at))
     same_dtype(x, src, "scatter(): Expected self.dtype to be equal to src.dtype")
     for other, what in ((x, "self"), (src, "src")):
-        if other._array.ndim != places.ndim:
+        if max(other._array.ndim, 1) != places.ndim:
             raise RuntimeError(
                 f"Index tensor must have the same number of dimensions as {what} tensor"
             )
     if any(
         (m > n and i != k) or m > s
-        for i, (m, n, s) in enumerate(zip(places.shape, shape, src._array.shape, strict=True))
+        for i, (m, n, s) in enumerate(
+            zip(places.shape, shape, src._array.shape or (1,), strict=True)
+        )
     ):
         raise RuntimeError(
             f"Expected index {list(places.shape)} to be no larger than self {list(shape)} apart "
             f"from dimension {k} and to be no larger size than src {list(src._array.shape)}"
         )
-    _in_range(places, shape[k] if shape else 1, k, RuntimeError)
+    _in_range(places, shape[k], k, RuntimeError)
     return k, places
 
 
@@ -447,7 +449,9 @@ def _elementwise(
 ) -> Tensor:
     shape = x._array.shape
     if not shape:
-        x, v, places = x.reshape(1), v.reshape(1), places.reshape(1)
+        x = x.reshape(1)
+    if not v._array.ndim:
+        v = v.reshape(1)
     flat = _along(places, k, x._array.shape)
     out: Tensor = how(op, x, v, flat, tuple(range(x._array.ndim)), "corner")
     return out if shape else out.reshape(())
@@ -466,9 +470,9 @@ def _reduced(x: Tensor, dim: int, at: Tensor, src: Operand | None, how: str) -> 
         return scatter_add(x, dim, at, src)
     k, places = _scattered("scatter", SCATTER, x, dim, at, src)
     out: np.ndarray = np.array(x._array, order="C")
-    corner = src._array[tuple([slice(n) for n in places.shape])]
+    corner = np.atleast_1d(src._array)[tuple([slice(n) for n in places.shape])]
     function = np.add if how == "add" else np.multiply
-    function.at(out.reshape(-1), _along(places, k, out.shape) if out.ndim else 0, corner)
+    function.at(out.reshape(-1), _along(places, k, out.shape or (1,)), corner)
     return wrap(out)
 
 

@@ -210,6 +210,21 @@ def test_loops_that_fill():
     check(x.grad, [1 + 4 + 12 + 32])
 
 
+def test_scatter_without_axes():
+    """What has no axes counts as a vector, as for gather."""
+    x, v = leaf([1.0, 2.0, 3.0]), leaf(9.0)
+    y = x.scatter(0, torch.tensor(2), v)
+    check(y, [1, 2, 9])
+    (y * y).sum().backward()
+    check(x.grad, [2, 4, 0])
+    check(v.grad, 18.0)
+    check(x.scatter(0, torch.tensor(1), 9.0), [1, 9, 3])
+    check(x.scatter_add(0, torch.tensor([1]), v), [1, 11, 3])
+    plain = x.detach()
+    check(plain.scatter(0, torch.tensor(0), v.detach(), reduce="multiply"), [9, 2, 3])
+    check(v.detach().scatter(0, torch.tensor([0]), torch.tensor([4.0]).double()), 4.0)
+
+
 def test_gather_without_axes_or_elements():
     """What has no axes counts as a vector; of an index without elements nothing is asked."""
     x = leaf([1.0, 2.0, 3.0])
