@@ -114,7 +114,7 @@ if TYPE_CHECKING:  # loaded when they are first asked for
     from numeric import optim as optim
     from numeric import show as show
     from numeric.func import vmap as vmap
-    from numeric.shards import sharded as sharded
+    from numeric.shards.sharded import sharded as sharded
     from numeric.show import draw as draw
     from numeric.show import explore as explore
     from numeric.show import plot as plot

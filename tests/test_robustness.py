@@ -10,9 +10,11 @@ import dis
 import functools
 import importlib
 import itertools
+import math
 import os
 import pickle
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+import sympy as sp
 from mpmath import mp
 
 import numeric as nm
@@ -32,6 +35,7 @@ import symdiff as sd
 from numeric import modes
 from symdiff import locks
 from symdiff.contexts import raising
+from symdiff.scalars import formula
 from tests.support.budget import FUZZ, scaled
 
 ROOT = Path(sd.__file__).parent.parent
@@ -827,6 +831,36 @@ def test_one_place_at_which_an_interrupt_leaves_a_users_mode_on():
             modes._mode.set(modes.RECORD)
     assert count > 1
     assert left_on == [1]
+
+
+# --- bounds on memory ----------------------------------------------------------------------------
+
+
+def test_distinct_formulas_are_not_kept_for_good():
+    for k in range(formula.FORMULAS + 1):
+        formula.canonical(sp.Symbol(f"bounded{k}") + 1)
+    assert formula.canonical.cache_info().currsize == formula.FORMULAS
+    assert formula.partial.cache_parameters() == formula.canonical.cache_parameters()
+    assert 30e3 * formula.FORMULAS < 100e6  # bytes
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+BOOLEANS = {
+    "exact_order": (nm.lower, (x, x)),
+    "fastmath": (nm.lower, (x, x)),
+    "complex_step": (nm.check.derivative, (math.sin, 1.0)),
+}
+
+
+@pytest.mark.parametrize("value", ["no", 0, None, [True]], ids=str)
+@pytest.mark.parametrize("name", BOOLEANS)
+def test_an_option_that_is_true_or_false_is_no_other_value(name, value):
+    function, args = BOOLEANS[name]
+    message = f"{function.__name__}: argument '{name}' expects a bool, got "
+    with pytest.raises(TypeError, match=re.escape(message)):
+        function(*args, **{name: value})
 
 
 # --- bounds on work ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 
 from numeric.check.lines import OUTSIDE, Line, unit_roundoff
 from numeric.html_tables import page, paragraph, table
-from symdiff.graph.arguments import described, door, reals, unfit
+from symdiff.graph.arguments import boolean, described, door, reals, unfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +104,7 @@ def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True
     >>> derivative(lambda v: v @ v, np.array([1.0, 2.0])).value.tolist()
     [2.0, 4.0]
     """
+    by_steps = boolean("derivative", "complex_step", complex_step)
     function = _Function(fn, x)
     point = function.point
     rows = []
@@ -112,7 +113,7 @@ def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True
             values = partial(function.values, place)
             line = Line(values, float(point[place]), point.dtype, function.rounded)
             row = _by_differences(line)
-            if complex_step:
+            if by_steps:
                 row = _by_complex_step(row, line.x, partial(function.moved, place))
             rows.append(row)
     shape = function.result.shape + point.shape

@@ -34,7 +34,7 @@ from symdiff.calculus.jacobians import direction
 from symdiff.contexts import contained, kinks
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph import ops
-from symdiff.graph.arguments import door, unfit
+from symdiff.graph.arguments import boolean, door, unfit
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import become, bound, bound_sizes, lengths
 from symdiff.graph.expr import Expr
@@ -124,11 +124,13 @@ def lower(
     if threads is not None and (threads.__class__ is not int or threads < 1):
         raise ValueError(f"lower: threads is {threads!r}; give a positive int, or None")
     native = has_native(backend)
+    exact_order = boolean("lower", "exact_order", exact_order)
+    fastmath = boolean("lower", "fastmath", fastmath)
     if fastmath and backend == "numpy":
         raise ValueError('lower: fastmath is of machine code: add backend="native", or drop it')
     if fastmath and exact_order:
         raise ValueError("lower: fastmath changes the order that exact_order keeps: drop one")
-    options = Options(threads, exact_order, backend, bool(fastmath), native)
+    options = Options(threads, exact_order, backend, fastmath, native)
     return Function(ys, symbols, many, nodes, options, xs)
 
 

@@ -179,6 +179,20 @@ def whole(function: str, argument: str, value: object, wanted: str = "an int") -
     raise unfit(function, argument, wanted, value)
 
 
+def boolean(function: str, argument: str, value: object) -> bool:
+    """An argument that is True or False.
+
+    >>> boolean("lower", "exact_order", np.True_)
+    True
+    >>> boolean("lower", "exact_order", "no")
+    Traceback (most recent call last):
+    TypeError: lower: argument 'exact_order' expects a bool, got 'no' (str)
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise unfit(function, argument, "a bool", value)
+    return bool(value)
+
+
 def natural(function: str, argument: str, value: object) -> int:
     """An argument that is one int, and not negative."""
     number = whole(function, argument, value)

@@ -36,6 +36,10 @@ __all__ = [
     "plain",
 ]
 
+# How many canonical forms, and how many derivatives, are kept: a formula that is like no other
+# takes some 30 KB with both.
+FORMULAS = 1 << 11
+
 
 @cache
 def kernel_symbol(k: int) -> sp.Symbol:
@@ -234,7 +238,7 @@ def _canonical_node(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
     return node if args == node.args else node.func(*args)
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=FORMULAS)
 def canonical(formula: sp.Basic) -> sp.Expr:
     """``formula`` with SymPy's classes replaced by those of the vocabulary; the value is the same.
 
@@ -327,7 +331,7 @@ def _diff(formula: sp.Expr, s: sp.Symbol) -> sp.Expr:
     return derivative
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=FORMULAS)
 def partial(formula: sp.Basic, k: int) -> sp.Expr:
     """The derivative of ``formula`` by the operand ``_k``, canonical.
 
