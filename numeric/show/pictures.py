@@ -121,9 +121,8 @@ def given_axes(what: str, ax: Axes | Sequence[Axes] | np.ndarray, curves: int) -
 
     Raises ValueError for another number, TypeError for what is none.
     """
-    if isinstance(ax, np.ndarray):
-        ax = ax.ravel().tolist()
-    axes = list(ax) if isinstance(ax, list | tuple) else [ax]
+    given: Any = ax.ravel().tolist() if isinstance(ax, np.ndarray) else ax
+    axes = list(given) if isinstance(given, list | tuple) else [given]
     if len(axes) not in (1, curves):
         raise ValueError(f"{what}: {len(axes)} axes for {curves} curves; give one, or {curves}")
     for one in axes:

@@ -10,7 +10,7 @@ from symdiff.display.captions import caption, edges, family, lines, operands
 from symdiff.display.diagrams import Diagram, Vertex, listed
 from symdiff.display.layout import LIMIT, Graph
 from symdiff.display.printing import short
-from symdiff.errors import ShapeError
+from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.graph import ops
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr, free_symbols
@@ -98,6 +98,8 @@ def diagram(
         xs = inputs_of(ys, wrt)
         if not xs:
             raise ValueError(f"{name}: no real symbol to take gradients by, for graph={graph!r}")
+        if any(isinstance(x, Expr) and x.dtype is not float for x in xs):
+            raise NotDifferentiable(f"{name}: wrt has {xs!r}; only real inputs have derivatives")
         pulled = vjp(ys, xs, seeds_of(name, f, ys, seed))
         _title(titled, pulled, [f"gradient by {_name(x)}" for x in xs])
     if graph == "forward":

@@ -289,7 +289,7 @@ def betainc(a: Operand, b: Operand, x: Operand, /) -> Expr:
 
 def _bessel(name: str, n: Operand, x: Operand) -> Expr:
     order = number_of(as_expr(n, name, "n"))
-    if order is None or not abs(order) < math.inf:
+    if order is None or not -math.inf < order < math.inf:
         raise ValueError(
             f"{name}: the order {n!r} is not a finite number; it has to be one, for there "
             "is no derivative by it"

@@ -16,6 +16,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
+from itertools import cycle
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _REFUSALS = TypeError, ValueError, IndexError, NotImplementedError
-# Their messages state a place in a text, or what of a formula is the reason.
+# Their messages state a place in a text, or what of a formula, or which point, is the reason.
 _ABOUT_FORMULAS = NotAdditive, NotDifferentiable, ParseError
 _LIBRARY = "symdiff", "numeric"
 _LARGEST = 2**63  # of ints that count, or number axes
@@ -170,7 +171,7 @@ def whole(function: str, argument: str, value: object, wanted: str = "an int") -
     TypeError: roll: argument 'shift' expects an int, got 0.5 (float)
     """
     if value.__class__ is int or value.__class__ is bool:  # which is left to the function
-        return value  # type: ignore[return-value]  # it is one
+        return value
     try:
         if not isinstance(value, Node):
             return index(value)  # type: ignore[arg-type]  # index says what is none
@@ -216,11 +217,11 @@ def wholes(
     ('n', 2)
     """
     if value.__class__ is tuple:  # as most are: of ints alone
-        for x in value:  # type: ignore[attr-defined]  # a tuple
+        for x in value:
             if x.__class__ is not int and not isinstance(x, texts):
                 break
         else:
-            return value  # type: ignore[return-value]  # a tuple
+            return value
     elif value.__class__ is int:
         return (value,)
     many = isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim)
@@ -291,10 +292,10 @@ def expressions(function: str, argument: str, value: object) -> list[Expr]:
         raise unfit(function, argument, wanted, value)
     else:
         parts = list(value)
-    for part in parts:  # type: ignore[attr-defined]  # a list
+    for part in parts:
         if not isinstance(part, Node):
             raise unfit(function, argument, wanted, part)
-    return parts  # type: ignore[return-value]  # all are
+    return parts
 
 
 def unfit(function: str, argument: str, wanted: str, value: object) -> TypeError:
@@ -454,7 +455,8 @@ _ALIASES = {"Axis": "int | tuple[int, ...] | None"}
 def _items(value: Any) -> Iterable[Any]:
     """The items that are looked at: of an array of numbers, whose dtype tells, one is enough."""
     if isinstance(value, np.ndarray):
-        return value.ravel()[: None if value.dtype == object else 1].tolist()
+        looked_at = value.ravel()[: None if value.dtype == object else 1]
+        return list(looked_at.tolist())
     return value if isinstance(value, list | tuple) else ()
 
 
@@ -523,28 +525,23 @@ def _generic(name: str, inner: ast.expr) -> Kind:
         return Kind("a dictionary", _instance(Mapping))
     if name not in ("Sequence", "Iterable", "tuple", "list"):
         return _KINDS.get(name, _ANYTHING)
-    items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    fixed = name == "tuple" and not (isinstance(items[-1], ast.Constant) and items[-1].value is ...)
-    item = _kind(items[0])
-    count = len(items) if fixed else None
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    last = parts[-1]
+    fixed = name == "tuple" and not (isinstance(last, ast.Constant) and last.value is ...)
+    kinds = [_kind(part) for part in (parts if fixed else parts[:1])]
 
-    def read(value: object) -> None:
-        if isinstance(value, Node | np.ndarray) and name != "tuple":
-            if not value.ndim:
+    def read(value: Any) -> None:
+        if isinstance(value, list | tuple | range):
+            if fixed and len(value) != len(kinds):
+                raise ValueError
+        elif isinstance(value, Node | np.ndarray) and name != "tuple":
+            if not np.ndim(value):  # type: ignore[arg-type]  # both have it
                 raise TypeError
-        elif not isinstance(value, list | tuple | range) and not (
-            name == "Iterable" and not isinstance(value, str | bytes) and np.iterable(value)
-        ):
+        elif name != "Iterable" or isinstance(value, str | bytes) or not np.iterable(value):
             raise TypeError
-        elif count is not None and len(value) != count:
-            raise ValueError
-        for x in _items(value):
-            item.read(x)
+        for kind, x in zip(cycle(kinds), _items(value), strict=False):
+            kind.read(x)
 
-    of = item.plural or item.wanted
-    what = (
-        f"a tuple of {count} {of}"
-        if count
-        else f"a {name.lower() if name == 'tuple' else 'list'} of {of}"
-    )
-    return Kind(what, read)
+    of = kinds[0].plural or kinds[0].wanted
+    several = f"tuple of {len(kinds)}" if fixed else "tuple of" if name == "tuple" else "list of"
+    return Kind(f"a {several} {of}", read)

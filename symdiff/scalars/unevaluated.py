@@ -30,7 +30,7 @@ def held(cls: type[sp.Basic], args: Sequence[sp.Basic]) -> sp.Basic:
     new = cls.__new__
     if new.__module__ == Application.__module__:  # of functions, whose `__new__` calls this one
         new = Application.__new__
-    return getattr(new, "__wrapped__", new)(cls, *args, evaluate=False)  # type: ignore[no-any-return]
+    return getattr(new, "__wrapped__", new)(cls, *args, evaluate=False)
 
 
 def hashed(formula: sp.Basic) -> sp.Basic:
