@@ -122,7 +122,7 @@ x = sd.symbol("x")
         (lambda: sd.parse("2 +"), sd.ParseError, "no formula: nothing follows +\n  2 +\n  ^"),
     ],
 )
-def test_messages(call: Any, error: type[Exception], says: str) -> None:
+def test_messages_name_function_and_argument(call: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value).replace("np.complex128(1j)", "(1+0j)") == says

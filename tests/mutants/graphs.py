@@ -15,9 +15,10 @@ _values = Family("values")
 _texts = Family("texts")
 _pickling = Family("pickling")
 _locks = Family("locks")
+_doors = Family("doors")
 FAMILIES = (
     *(_marks, _walks, _variables, _batching, _kinks),
-    *(_substitution, _counting, _values, _texts, _pickling, _locks),
+    *(_substitution, _counting, _values, _texts, _pickling, _locks, _doors),
 )
 
 # What was ignored stays 0 -------------------------------------------------------------------------
@@ -403,4 +404,43 @@ _locks(
     "        _MODULE_LOCKS.pop(name, None)",
     "        pass",
     "test_a_module_that_another_thread_is_about_to_load_is_loaded_in_a_child",
+)
+
+# Arguments that are refused -----------------------------------------------------------------------
+
+_doors(
+    "a-refusal-loses-its-message",
+    "    if not is_refusal:\n        return error if reason is None else reason",
+    "    if reason is not None:\n        return reason",
+    "test_a_message_names_the_remedy",
+)
+_doors(
+    "a-text-with-a-mark-is-shifted",
+    "    if isinstance(error, _ABOUT_FORMULAS):\n        return error",
+    "    if isinstance(error, _ABOUT_FORMULAS):\n        pass",
+    "test_messages_name_function_and_argument",
+)
+_doors(
+    "an-error-of-the-user-is-renamed",
+    'partition(".")[0] not in _LIBRARY:\n            return False',
+    'partition(".")[0] not in _LIBRARY:\n            pass',
+    "test_errors_of_callers_functions_stay_as_they_are",
+)
+_doors(
+    "pickle-finds-another-function",
+    'call.__qualname__ = f"{function.__qualname__}.public"',
+    "call.__qualname__ = function.__qualname__",
+    "test_public_functions_can_be_pickled",
+)
+_doors(
+    "items-are-not-looked-at",
+    "            kind.read(x)\n",
+    "            pass\n",
+    "test_solve_banded.py::test_wrong_arguments",
+)
+_values(
+    "a-formula-is-compared-with-an-earlier-one",
+    'return getattr(new, "__wrapped__", new)(cls',
+    "return new(cls",
+    "test_deep_formulas_with_shared_parts_are_translated_again",
 )
