@@ -174,7 +174,7 @@ if not TYPE_CHECKING:
         replaced=replaced,
     )
     # Modules of the package call each other's functions directly: the doors are for users.
-    put_doors_on_methods(Expr)
+    put_doors_on_methods(Expr, globals())
     globals().update(doors(globals(), __all__))
 
     # Functions that are no methods.

@@ -36,7 +36,7 @@ from symdiff.graph.algebra import (
     primitive,
     product,
 )
-from symdiff.graph.arguments import real
+from symdiff.graph.arguments import names_arguments, real, truth
 from symdiff.graph.axes import PATTERNS, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, full, number_node, number_of
@@ -67,6 +67,7 @@ __all__ = [
 # Sums -------------------------------------------------------------------------------------------
 
 
+@names_arguments
 def sum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     """The sum over ``axis``, over all axes by default; 0 where there is nothing.
 
@@ -77,7 +78,10 @@ def sum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.sum(X * w, axis=1) is X @ w
     True
     """
-    operand = as_numeric(as_expr(x))  # a sum of booleans counts them, also along one of length 1
+    # A sum of booleans counts them, also along an axis of length 1.
+    operand = as_numeric(as_expr(x, "sum", "x"))
+    if keepdims is not False:
+        keepdims = truth("sum", "keepdims", keepdims)
     ndim = len(operand.shape)
     axes = axes_of("sum", axis, ndim)
     if 0 in operand.shape and any(operand.shape[k] == 0 for k in axes):

@@ -90,10 +90,14 @@ def doors(namespace: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: behind.get(function, function) for name, function in functions.items()}
 
 
-def put_doors_on_methods(cls: type) -> None:
-    """Put doors before the public methods of a class; operators have none."""
+def put_doors_on_methods(cls: type, functions: Mapping[str, Any]) -> None:
+    """Put doors before the public methods of a class, but for functions that name arguments.
+
+    Operators have none.
+    """
     for name, method in list(vars(cls).items()):
-        if inspect.isfunction(method) and name[0] != "_":
+        needs_door = inspect.isfunction(method) and name[0] != "_"
+        if needs_door and not hasattr(functions.get(name), "names_arguments"):
             setattr(cls, name, door(method))
 
 
@@ -192,6 +196,14 @@ def boolean(function: str, argument: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise unfit(function, argument, "a bool", value)
     return bool(value)
+
+
+def truth(function: str, argument: str, value: object) -> bool:
+    """An argument that is true or false."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError, RuntimeError):  # of an expression, array or tensor
+        raise unfit(function, argument, "True or False", value) from None
 
 
 def natural(function: str, argument: str, value: object) -> int:
