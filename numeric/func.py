@@ -23,7 +23,7 @@ from numeric.autograd.evaluations import (
 )
 from numeric.eager.tensor import Tensor
 from numeric.guesses import FUNC
-from numeric.ops.arguments import explain, function_argument
+from numeric.ops.arguments import explain
 from numeric.tracing.loops import fori_loop, scan, while_loop
 from numeric.tracing.nested import contents, filled, flat
 from numeric.tracing.solutions import fixed_point, minimize, odeint, root
@@ -72,7 +72,6 @@ def grad(
     >>> torch.func.grad(lambda x: x**3)(torch.tensor(2.0))
     tensor(12.)
     """
-    function_argument("grad", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -91,7 +90,6 @@ def grad_and_value(
     >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
     (tensor(12.), tensor(8.))
     """
-    function_argument("grad_and_value", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -260,7 +258,6 @@ def jacrev(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    function_argument("jacrev", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -282,7 +279,6 @@ def jacfwd(
     >>> torch.func.jacfwd(torch.exp)(torch.zeros(1))
     tensor([[1.]])
     """
-    function_argument("jacfwd", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:
@@ -299,7 +295,6 @@ def hessian(func: Callable[..., object], argnums: int | tuple[int, ...] = 0) -> 
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    function_argument("hessian", "func", func)
 
     @functools.wraps(func)
     def wrapper(*args: object, **kwargs: object) -> Any:

@@ -23,7 +23,7 @@ from numeric.eager.recording import FIXED, alias, cast, follow, noted, packed, w
 from numeric.eager.refusals import refuse
 from numeric.eager.tensor import Tensor, blank, counter, edge_of, wrap
 from numeric.modes import RECORD, Switch, current
-from numeric.ops.arguments import function_argument
+from numeric.ops.arguments import explain
 from symdiff.contexts import contained
 
 if TYPE_CHECKING:
@@ -751,7 +751,6 @@ def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
     >>> torch.autograd.grad(Twice.apply(x), x)
     (tensor(2.),)
     """
-    function_argument("once_differentiable", "fn", fn)
 
     @functools.wraps(fn)
     @contained
@@ -764,3 +763,6 @@ def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
         return _Once.apply(*[x.detach().requires_grad_() if x is not None else x for x in given])
 
     return wrapper
+
+
+explain(__name__)

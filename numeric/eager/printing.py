@@ -36,6 +36,9 @@ _PROFILES: dict[str, dict[str, Any]] = {
 _options: dict[str, Any] = {**_PROFILES["default"], "sci_mode": None}
 
 
+_MOST_DIGITS = 1000
+
+
 def set_printoptions(
     precision: int | None = None,
     threshold: float | None = None,
@@ -67,6 +70,16 @@ def set_printoptions(
         "linewidth": linewidth,
     }
     changes = {name: value for name, value in given.items() if value is not None}
+    for name, value in changes.items():
+        if not 0 <= value <= (_MOST_DIGITS if name == "precision" else math.inf):
+            raise ValueError(
+                f"set_printoptions(): argument '{name}' is {value}; expected 0 or more"
+            )
+    if profile is not None and profile not in _PROFILES:
+        raise ValueError(
+            f"set_printoptions(): argument 'profile' is {profile!r}; there are "
+            f"{', '.join(_PROFILES)}"
+        )
     _options = {**_options, **_PROFILES.get(profile or "", {}), **changes, "sci_mode": sci_mode}
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numeric.eager.shared_results import placed, share
 from numeric.eager.tensor import Tensor, blank
 from numeric.eager.traced_arrays import Shadow
-from numeric.ops.arguments import function_argument
 from numeric.tracing.functions_as_formulas import Capture, Inner, executed, program, traced
 from numeric.tracing.nested import contents, filled, flat
 from numeric.tracing.trace import counted
@@ -64,7 +63,6 @@ def vmap(
         )
     if chunk_size is not None and chunk_size < 1:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
-    function_argument("vmap", "func", func)
     name = getattr(func, "__name__", repr(func))
 
     @functools.wraps(func)
