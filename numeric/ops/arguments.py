@@ -22,7 +22,7 @@ import numpy as np
 
 from numeric.eager import fast_paths
 from numeric.eager.dtypes import dtype as Dtype  # noqa: N812
-from numeric.eager.refusals import FRAMES, is_library, is_ours
+from numeric.eager.refusals import FRAMES, is_library, is_ours, refuse
 from numeric.eager.tensor import Tensor
 from numeric.ops.dim_arguments import by_axis, is_index
 from symdiff import functions
@@ -50,7 +50,7 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
         return framed
     name = name or function.__name__
 
-    def refuse(error: Exception, values: dict[str, Any]) -> None:
+    def explain_failure(error: Exception, values: dict[str, Any]) -> None:
         text = _refusal(error, function, label or name, values, method)
         if text:  # the exception has no name here: with its traceback it would be a cycle
             raise TypeError(text) from None
@@ -62,7 +62,7 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
 
     parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
     frame = _frame(_written(parameters), name in _KEEPING)
-    called: Any = functools.wraps(function)(frame(function, refuse, check))
+    called: Any = functools.wraps(function)(frame(function, explain_failure, check))
     called.__defaults__, called.__kwdefaults__ = given.__defaults__, given.__kwdefaults__
     called.__name__ = name
     return cast("F", called)
@@ -99,14 +99,14 @@ def _frame(texts: tuple[str, str, str], early: bool) -> Callable[..., Any]:
     rest = called[len(plain) + 4 :]
     branch = f"            if {rest}:\n                return _function({called})\n" if rest else ""
     text = (
-        "def frame(_function, _refuse, _check):\n"
+        "def frame(_function, _explain, _check):\n"
         f"    def called({defined}):\n"
         f"        {f'_check({{{given}}})' if early else 'pass'}\n"
         "        try:\n"
         f"{branch}"
         f"            return _function({plain})\n"
         "        except Exception as _error:\n"
-        f"            _refuse(_error, {{{given}}})\n"
+        f"            _explain(_error, {{{given}}})\n"
         "            raise\n"
         "    return called\n"
     )
@@ -263,7 +263,13 @@ class Kind(NamedTuple):
         return ""
 
 
+def _is_element(x: Any) -> bool:
+    return isinstance(x, Tensor) and x._array.size == 1
+
+
 def _is_int(x: Any) -> bool:
+    if isinstance(x, Tensor):  # in a trace it has no value to ask for
+        return _is_element(x) and x._array.dtype.kind in "biu"
     try:
         n = index(x)
     except Exception:  # a value of a foreign class may raise anything
@@ -275,7 +281,7 @@ def _is_int(x: Any) -> bool:
 
 def _is_number(x: Any) -> bool:
     if isinstance(x, Tensor):
-        return x._array.size == 1
+        return _is_element(x)
     if not isinstance(x, int | float | np.number | np.bool):
         return False
     float(x)  # OverflowError for an integer that no float is
@@ -337,7 +343,7 @@ _KINDS: dict[str, tuple[Kind, ...]] = {
     "Iterable[End]": (Kind("tuple of Tensors", _is_iterable, _END),),
     "Weights": (_OPTIONAL, Kind("tuple of Tensors", _is_iterable, _OPTIONAL)),
     "Sequence[Dims]": (Kind("tuple of ints", _SEQUENCE, _DIMS),),
-    "SupportsInt": (Kind("int", is_index),),
+    "SupportsInt": (Kind("int", lambda x: _is_element(x) or is_index(x)),),
     "tuple[Tensor, ...]": (_TENSORS,),
     "tuple[int, ...]": (_INTS,),
     "tuple[float, float]": (Kind("tuple of two Numbers", _is_pair),),
@@ -396,7 +402,7 @@ def _refusal(
 ) -> str:
     """What is to be said of the first argument that is not what it should be; "" if all are."""
     origin = _origin(error)
-    if origin is None:
+    if origin is None or origin.tb_frame.f_code is refuse.__code__:  # of a trace, with a line
         return ""
     text, argument, value = _wrong(function, name, values, method)
     return "" if text and _is_said(error, origin, name, argument, value) else text
