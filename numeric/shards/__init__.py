@@ -4,7 +4,7 @@
 >>> import symdiff as sd
 >>> X, y, w = sd.symbol("X", ("n", 2)), sd.symbol("y", "n"), sd.symbol("w", 2)
 >>> S = sharded(sd.mean((X @ w - y)**2), [X, y, w], over="n")
->>> value, (gw,) = S.value_and_grad(
+>>> value, gw = S.value_and_grad(
 ...     X=[np.eye(2), np.ones((1, 2))], y=[np.zeros(2), np.ones(1)], w=np.array([1.0, 2.0]), wrt="w"
 ... )
 >>> float(value), gw.tolist()
