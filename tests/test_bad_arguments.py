@@ -24,7 +24,7 @@ from tests.support.budget import scaled
 from tests.support.valid_calls import valid
 
 # Namespaces in which no call may answer wrongly.
-COVERED = ("sd", "numeric", "Function", "Sharded", "Problem", "Equations")
+COVERED = ("sd", "Expr", "numeric", "Function", "Sharded", "Problem", "Equations")
 EVERY = 5
 # Cases that are left out, each with a reason.
 LEFT_OUT = {
@@ -64,6 +64,16 @@ def test_every_public_function_of_a_room_has_a_valid_call(room: str) -> None:
     assert {f"{prefix}{name}" for name in public - OTHER_LIBRARIES} <= {
         *NAMESPACES["numeric"].calls
     }
+
+
+def test_every_method_of_an_expression_has_a_valid_call() -> None:
+    taking_arguments = {
+        name
+        for name, method in vars(sd.Expr).items()
+        if inspect.isfunction(method) and len(inspect.signature(method).parameters) > 1
+    }
+    public = {name for name in taking_arguments if name[0] != "_"}
+    assert public == set(NAMESPACES["Expr"].calls)
 
 
 def test_annotations_of_public_functions_are_known() -> None:

@@ -36,7 +36,7 @@ from symdiff.graph.algebra import (
     primitive,
     product,
 )
-from symdiff.graph.arguments import names_arguments, real, truth
+from symdiff.graph.arguments import boolean, names_arguments, real
 from symdiff.graph.axes import PATTERNS, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, full, number_node, number_of
@@ -80,8 +80,8 @@ def sum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     """
     # A sum of booleans counts them, also along an axis of length 1.
     operand = as_numeric(as_expr(x, "sum", "x"))
-    if keepdims is not False:
-        keepdims = truth("sum", "keepdims", keepdims)
+    if keepdims is not False and not isinstance(keepdims, int):  # 0 and 1 are fine
+        keepdims = boolean("sum", "keepdims", keepdims)
     ndim = len(operand.shape)
     axes = axes_of("sum", axis, ndim)
     if 0 in operand.shape and any(operand.shape[k] == 0 for k in axes):

@@ -198,14 +198,6 @@ def boolean(function: str, argument: str, value: object) -> bool:
     return bool(value)
 
 
-def truth(function: str, argument: str, value: object) -> bool:
-    """An argument that is true or false."""
-    try:
-        return bool(value)
-    except (TypeError, ValueError, RuntimeError):  # of an expression, array or tensor
-        raise unfit(function, argument, "True or False", value) from None
-
-
 def natural(function: str, argument: str, value: object) -> int:
     """An argument that is one int, and not negative."""
     number = whole(function, argument, value)

@@ -19,6 +19,7 @@ from symdiff import functions as f
 from symdiff.errors import Unsupported
 from symdiff.functions.shaping import assembled
 from symdiff.graph.algebra import as_numeric, as_real
+from symdiff.graph.arguments import unfit
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, constant, number_of
 from symdiff.graph.lengths import Length
@@ -616,7 +617,11 @@ def _cross(
 
 def astype(x: Operand, dtype: Any) -> Expr:
     """``x`` as a real, integer or boolean expression: ``np.astype``, and the method."""
-    operand, kind = as_expr(x), np.dtype(dtype)
+    operand = as_expr(x, "astype", "x")
+    try:
+        kind = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise unfit("astype", "dtype", "float, int or bool", dtype) from None
     known = {np.dtype(float): float, np.dtype(int): int, np.dtype(bool): bool}.get(kind)
     if known is operand.dtype:
         return operand

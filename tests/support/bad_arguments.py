@@ -130,6 +130,7 @@ class Namespace(NamedTuple):
 
 NAMESPACES: dict[str, Namespace] = {
     "sd": Namespace(lambda: sd, bad_calls_sd.CALLS),
+    "Expr": Namespace(lambda: bad_calls_sd.M, bad_calls_sd.METHODS),
     "numeric": Namespace(lambda: nm, bad_calls_nm.CALLS),
     "Function": Namespace(bad_calls_nm.function, bad_calls_nm.FUNCTION, bad_calls_nm.INPUTS),
     "Sharded": Namespace(bad_calls_nm.of_shards, bad_calls_nm.SHARDED, bad_calls_nm.INPUTS),

@@ -223,3 +223,31 @@ CALLS: dict[str, Callable[[], Valid]] = {
 
 def _kinks_as_before(made: Any) -> None:
     sd.kinks("subgradient")
+
+
+# Methods of a matrix of 2 x 3 numbers.
+METHODS: dict[str, Callable[[], Valid]] = {
+    **_each("sum mean prod max min any all", lambda: valid(axis=0, keepdims=True)),
+    **_each("var std", lambda: valid(axis=0, ddof=1, keepdims=True)),
+    **_each("argmax argmin", lambda: valid(axis=0, keepdims=True)),
+    **_each("argsort cumsum cumprod", lambda: valid(axis=0)),
+    "transpose": lambda: valid(1, 0),
+    "reshape": lambda: valid(3, 2),
+    "squeeze": lambda: valid(axis=None),
+    "swapaxes": lambda: valid(0, 1),
+    "diagonal": lambda: valid(offset=1, axis1=0, axis2=1),
+    "repeat": lambda: valid(2, axis=0),
+    "take": lambda: valid([0, 1], axis=1),
+    "clip": lambda: valid(min=0, max=1),
+    "round": lambda: valid(decimals=1),
+    "dot": lambda: valid(v),
+    "trace": lambda: valid(offset=0, axis1=0, axis2=1),
+    "astype": lambda: valid(float),
+    "diff": lambda: valid(x, 2),
+    "subs": lambda: valid({M: np.ones((2, 3))}),
+    "evalf": lambda: valid(n=10, subs={M: np.ones((2, 3))}),
+    "collect": lambda: valid(x),
+    "series": lambda: valid(x, x0=0, n=3),
+    "limit": lambda: valid(x, 0, dir="+"),
+    "latex": lambda: valid(full=True),
+}
