@@ -57,6 +57,8 @@ def set_printoptions(
         profile: ``default``, ``short`` or ``full``; the other arguments change it.
         sci_mode: scientific notation always, never, or (None) where it is needed.
 
+    Raises TypeError or ValueError for other values, before anything changes.
+
     >>> set_printoptions(precision=2)
     >>> Tensor([0.125])
     tensor([0.12])

@@ -13,11 +13,13 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
 from itertools import cycle
 from operator import index
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -42,7 +44,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _REFUSALS = TypeError, ValueError, IndexError, NotImplementedError
 # Their messages state a place in a text, or what of a formula, or which point, is the reason.
 _ABOUT_FORMULAS = NotAdditive, NotDifferentiable, ParseError
-_LIBRARY = "symdiff", "numeric"
+# The folders of the library, by which frames are told: what a frame contains decides nothing.
+_LIBRARY = tuple([f"{Path(__file__).parents[2] / name}{os.sep}" for name in ("symdiff", "numeric")])
 _LARGEST = 2**63  # of ints that count, or number axes
 DEEPEST = 64  # of lists: NumPy's arrays have no more axes
 
@@ -139,7 +142,7 @@ def _is_raised_here(traceback: TracebackType | None) -> bool:
     code = None
     while traceback is not None:
         frame, place = traceback.tb_frame, traceback.tb_lasti
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARY:
+        if not frame.f_code.co_filename.startswith(_LIBRARY):
             return False
         code, traceback = frame.f_code.co_code, traceback.tb_next
     return code is not None and code[place] == _RAISE

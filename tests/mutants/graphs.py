@@ -422,8 +422,8 @@ _doors(
 )
 _doors(
     "an-error-of-the-user-is-renamed",
-    'partition(".")[0] not in _LIBRARY:\n            return False',
-    'partition(".")[0] not in _LIBRARY:\n            pass',
+    "        if not frame.f_code.co_filename.startswith(_LIBRARY):\n            return False",
+    "        if not frame.f_code.co_filename.startswith(_LIBRARY):\n            pass",
     "test_errors_of_callers_functions_stay_as_they_are",
 )
 _doors(
