@@ -67,9 +67,12 @@ def door(function: _Function) -> _Function:
             return function(*args, **words) if words else function(*args)
         except Exception as error:
             refusal = refused(function, args, words, error)
-            if refusal is error:
-                raise
-            raise refusal from None
+            try:
+                if refusal is error:
+                    raise
+                raise refusal from None
+            finally:
+                del refusal  # with its traceback, which has this frame, it would be a cycle
 
     return cast("_Function", call)
 
@@ -128,7 +131,7 @@ def refused(
     argument, reason = _unfit(function, args, words)
     if not is_refusal:
         return error if reason is None else reason
-    if isinstance(error.args[0], str):
+    if error.args and isinstance(error.args[0], str):
         where = f"{name}: argument {argument!r}" if argument else name
         error.args = (f"{where}: {error.args[0]}", *error.args[1:])
     return error
