@@ -228,7 +228,7 @@ def _is_said(
         return False
     if code.co_code[origin.tb_lasti] != _RAISE:
         return False
-    of_argument = re.match(r"(\w+)\(\): argument ", text)
+    of_argument = re.match(r"(\w+)(?:\(\))?: argument ", text)  # PyTorch's words, and symdiff's
     if of_argument:
         return of_argument[1] == name
     names, came = f"{re.escape(name)}|{re.escape(argument)}", re.escape(type(value).__name__)

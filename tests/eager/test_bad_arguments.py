@@ -9,6 +9,7 @@ import copy
 import inspect
 import re
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -331,6 +332,7 @@ def test_an_inner_function_leaves_the_name_to_the_outer_one():
         (TypeError, r"^softmin\(\): argument 'input' \(position 1\)", lambda: F.softmin([1.0], 0)),
         (TypeError, r"^inverse\(\): argument 'input' \(position 1\)", lambda: torch.inverse([1.0])),
         (TypeError, r"^row_stack\(\): argument 'tensors'", lambda: torch.row_stack(None)),
+        (TypeError, r"^var\(\): argument 'keepdim'", lambda: torch.var(t, 0, keepdim=Fraction(1))),
     )
 
 
