@@ -11,6 +11,7 @@ from numeric.lowering import programs
 from numeric.lowering.native import compiler, kernels, libraries, scalars, scans
 from numeric.lowering.passes import rows
 from tests.numeric.test_native_compiler import in_a_process
+from tests.support.budget import FUZZ
 
 
 def many_scalars(count, name="x"):
@@ -101,7 +102,7 @@ print(np.array_equal(found[0], expected))
     "call",
     [
         "these.along_rows(36), (np.ones((600, 36)),)",
-        pytest.param("these.many_scalars(9000), (0.5,)", marks=pytest.mark.slow),
+        *(["these.many_scalars(9000), (0.5,)"] if FUZZ else []),  # compiled for half a minute
     ],
 )
 def test_a_small_stack_is_enough(call):

@@ -12,6 +12,7 @@ import symdiff as sd
 from numeric.lowering import programs
 from numeric.lowering.native import cache, compiler, libraries
 from numeric.lowering.passes import rows
+from tests.support.budget import FUZZ
 
 MAPS = Path("/proc/self/maps")
 counted = pytest.mark.skipif(not MAPS.exists(), reason="mappings are counted there")
@@ -45,7 +46,7 @@ def expected(k=1):
 
 
 @counted
-@pytest.mark.parametrize("count", [300, pytest.param(14_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [14_000 if FUZZ else 300])
 def test_mappings_are_not_exhausted(count, monkeypatch):
     """By libraries that are let go: five mappings each, of 65,530 that Linux allows.
 
@@ -64,7 +65,7 @@ def test_mappings_are_not_exhausted(count, monkeypatch):
 
 
 @counted
-@pytest.mark.parametrize("count", [5, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [300 if FUZZ else 5])
 def test_functions_that_are_let_go_unload_their_libraries(count):
     before = most = mappings()
     for k in range(count):
