@@ -320,8 +320,8 @@ def test_exceptions_of_the_users_functions_stay():
     def fails(x):
         return x + None
 
-    with pytest.raises(TypeError, match="unsupported operand"):  # and 1 is no bool
-        torch.autograd.functional.jacobian(fails, t, create_graph=1)
+    with pytest.raises(TypeError, match="unsupported operand"):  # and 2 is no bool
+        torch.autograd.functional.jacobian(fails, t, create_graph=2)
     with pytest.raises(TypeError, match="unsupported operand"):
         torch.func.vmap(fails)(t)
 
