@@ -62,6 +62,7 @@ def door(function: _Function) -> _Function:
 
     @wraps(function)
     def call(*args: Any, **words: Any) -> Any:
+        __tracebackhide__ = True  # pytest shows the line of the user's test instead
         try:
             # To hand on no words by their names takes half the time of the door.
             return function(*args, **words) if words else function(*args)

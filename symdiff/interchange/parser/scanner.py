@@ -87,7 +87,7 @@ _REMEDIES = {
 }
 LAMBDA = (
     "lambda is a keyword of Python: write lambda_ for a symbol; texts of loops and solutions are "
-    "not read back: build the expression again, sd.scan(...), or pickle it"
+    "not read back: build the expression again, or pickle it"
 )
 INDEX_NOTATION = "index notation is not read back: write sum(...), @ or einsum('ij,j->i', A, b)"
 
