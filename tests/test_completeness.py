@@ -285,6 +285,8 @@ def test_an_op_prints(cls):
             assert "object" not in text
         if cls is ops.Constant:
             continue  # data are not compared: equal ones are two constants and read alike
+        if cls is ops.Contract and _elements(node) == 1 and len(node.args) == 1:
+            continue  # one element has one order, along whichever axis it lies
         if is_decision(node.op):
             assert sd.text(node) == sd.text(written_out(node))
             continue

@@ -92,6 +92,18 @@ each_opaque = pytest.mark.parametrize("cls", OPAQUE, ids=lambda cls: cls.__name_
 LENGTHS = {"m": 5, "n": 4, "k": 3, "w": 3}
 
 
+SYMBOLS = ["c"]
+
+
+@pytest.fixture(autouse=True)
+def own_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes of no other test: one that is alive keeps the facts with which it was made."""
+    monkeypatch.setattr(f"{__name__}.SYMBOLS", [f"c{next(_TESTS)}_"])
+
+
+_TESTS = itertools.count()
+
+
 def samples(cls: type[ops.Opaque], times: int = 1) -> list[Expr]:
     """The op over symbols of the shapes that its signature allows, for some of its parameters."""
     found = []
@@ -110,7 +122,7 @@ def samples(cls: type[ops.Opaque], times: int = 1) -> list[Expr]:
                     own = lead if k in signature.shared else more + lead
                     shape = (*own, *(times * LENGTHS[letter] for letter in core))
                     whole = k == op.indices or cls is ops.ToReal
-                    xs.append(sd.symbol(f"c{k}", shape, int if whole else float))
+                    xs.append(sd.symbol(f"{SYMBOLS[0]}{k}", shape, int if whole else float))
                 found.append(opaque(op, *xs))
     return found
 
