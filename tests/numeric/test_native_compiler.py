@@ -204,11 +204,11 @@ def test_without_a_place_nothing_is_kept(place, tmp_path, monkeypatch):
         assert answer() == 42
     assert kept(place) == []
     monkeypatch.setattr(libraries, "_LOADED", WeakValueDictionary())
-    made = cache.tempfile.TemporaryDirectory
+    made = cache.tempfile.mkdtemp
     only_read = lambda **options: (  # noqa: E731
         full() if options["prefix"] == cache.MAKING else made(**options)
     )
-    with patch.object(cache.tempfile, "TemporaryDirectory", only_read):
+    with patch.object(cache.tempfile, "mkdtemp", only_read):
         assert answer() == 42
     assert kept(place) != []
 
@@ -600,6 +600,36 @@ def test_a_child_of_a_process_that_compiles_is_not_locked(place):
         assert os.waitpid(child, 0)[1] == 0
         leave.set()
         thread.join()
+
+
+FORKED = """
+import os, sys, threading
+from pathlib import Path
+from numeric.lowering.native import cache
+entered, leave = threading.Event(), threading.Event()
+
+def make():
+    with cache.private(None):
+        entered.set()
+        leave.wait()
+
+thread = threading.Thread(target=make, daemon=True)
+thread.start()
+entered.wait()
+child = os.fork()
+if not child:
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+(made,) = Path(sys.argv[1]).iterdir()
+leave.set()
+thread.join()
+assert not made.exists()
+"""
+
+
+def test_a_forked_child_that_ends_leaves_what_its_parent_is_making(tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", FORKED, tmp_path], check=True, env=environment)
 
 
 def test_threads_make_one_library(place):

@@ -176,9 +176,13 @@ def private(parent: Path | None) -> Iterator[Path]:
     if parent is None:
         parent = Path(tempfile.gettempdir())
     _remove_abandoned(parent, prefix)
-    made = tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
-    with made as path, entered(Path(path)) as inside:
-        yield inside
+    # No TemporaryDirectory: a child that is forked meanwhile would remove it as well, when it ends.
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        with entered(made) as inside:
+            yield inside
+    finally:
+        _remove(made)
 
 
 # Files --------------------------------------------------------------------------------------------
