@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,15 +27,29 @@ class _Threads(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **named: Any) -> Future[_T]:
         """The result to come of a call."""
+        result: Future[_T] = Future()
+        left = [partial(fn, *args, **named)]
+
+        def work() -> None:
+            with suppress(IndexError):  # it may be in the queue, and here, too
+                call = left.pop()
+                if result.set_running_or_notify_cancel():
+                    _settle(result, call)
+
         try:
-            return super().submit(fn, *args, **named)
+            super().submit(work)
         except RuntimeError:
-            result: Future[_T] = Future()
-            try:
-                result.set_result(fn(*args, **named))
-            except Exception as error:
-                result.set_exception(error)
-            return result
+            work()
+        return result
+
+
+def _settle(result: Future[_T], call: Callable[[], _T]) -> None:
+    try:
+        result.set_result(call())
+    except BaseException as error:
+        result.set_exception(error)
+        if not isinstance(error, Exception):
+            raise
 
 
 def on_executor(

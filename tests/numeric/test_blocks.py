@@ -25,6 +25,7 @@ from numeric.lowering.passes.rows import ROWS, by_rows
 from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.programs import Lowered
 from numeric.lowering.schedule import schedule
+from numeric.shards import places
 from symdiff.graph import ops
 from tests.support.budget import sample
 from tests.support.oracles import inputs_of
@@ -472,6 +473,26 @@ def test_where_no_thread_can_be_started_the_caller_does_all(monkeypatch):
     monkeypatch.setattr(threading.Thread, "start", no_thread)
     assert F(*args) == expected
     assert S([args[0], args[1]]) == total
+
+
+def test_a_shard_is_computed_once_where_further_threads_cannot_be_started(monkeypatch):
+    """What a pool could start no thread for stays in its queue: the one that there is takes it."""
+    start, started, computed = threading.Thread.start, [], []
+
+    def first_only(thread):
+        if started:
+            no_thread()
+        started.append(start(thread))
+
+    def compute(i):
+        computed.append(i)
+        return i
+
+    with places._Threads(4) as threads:
+        monkeypatch.setattr(threading.Thread, "start", first_only)
+        results = [threads.submit(compute, i) for i in range(20)]
+        assert [result.result() for result in results] == list(range(20))
+    assert sorted(computed) == list(range(20))
 
 
 def test_a_helper_that_was_refused_and_works_all_the_same_is_waited_for(monkeypatch):
