@@ -14,12 +14,13 @@ from __future__ import annotations
 import _frozen_importlib
 import _imp
 import functools
-import logging  # noqa: F401  # takes its lock before a fork, which has to be after waiting here
+import logging
 import os
 import sys
 import threading
 import time
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -146,6 +147,10 @@ PATIENCE = 10.0
 _MODULE_LOCKS: dict[str, Callable[[], Any]] = getattr(_frozen_importlib, "_module_locks", {})
 
 
+# Its own functions take it before a fork, when those here have: they were registered before.
+_LOGGING: threading.RLock = getattr(logging, "_lock", None) or threading.RLock()
+
+
 def _locks_of_others() -> dict[str, Any]:
     """The locks of modules of ``PACKAGES``, but for those that this thread holds."""
     me = threading.get_ident()
@@ -157,27 +162,43 @@ def _locks_of_others() -> dict[str, Any]:
     return {name: lock for name, lock in held.items() if lock is not None and lock.owner != me}
 
 
+def _is_loaded_by_others() -> bool:
+    """Whether a thread that runs holds one of these locks; in a child those of others do not."""
+    owners = {lock.owner for lock in _locks_of_others().values()}
+    return not owners.isdisjoint(sys._current_frames())
+
+
 def _wait_for_modules() -> None:
     """Wait until no other thread is loading a module, and let none begin before the fork.
 
     With the import lock here, a thread may still take the lock of a module, but do no more: what
-    looks for modules is called under the import lock.
+    looks for modules is called under the import lock.  A thread that loads modules may need the
+    lock of ``logging``, and one that has that may load modules, as ``logging.config`` does.  So
+    nobody waits for one of the two who has the other.
     """
     end = time.monotonic() + PATIENCE
-    _imp.acquire_lock()
-    while any(lock.owner for lock in _locks_of_others().values()) and time.monotonic() < end:
+    while True:
+        _imp.acquire_lock()
+        if _LOGGING.acquire(blocking=False):
+            if time.monotonic() >= end or not _is_loaded_by_others():
+                return
+            _LOGGING.release()
         _imp.release_lock()
-        try:
-            time.sleep(0.001)
-        finally:
-            _imp.acquire_lock()
+        time.sleep(0.001)
+
+
+def _let_modules_load() -> None:
+    with suppress(RuntimeError):  # an interrupt ended the waiting: the locks are not here
+        _imp.release_lock()
+        _LOGGING.release()
 
 
 def _forget_module_locks() -> None:
     """Forget the locks of modules that other threads were about to load."""
     for name in _locks_of_others():
         _MODULE_LOCKS.pop(name, None)
-    _imp.release_lock()
+    with suppress(RuntimeError):  # as above; that of ``logging`` is free in a child
+        _imp.release_lock()
 
 
 def _free() -> None:
@@ -193,7 +214,7 @@ def _free() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_wait_for_modules,
-        after_in_parent=_imp.release_lock,
+        after_in_parent=_let_modules_load,
         after_in_child=_forget_module_locks,
     )
     os.register_at_fork(after_in_child=_free)

@@ -10,6 +10,7 @@ import dis
 import functools
 import importlib
 import itertools
+import logging
 import math
 import os
 import pickle
@@ -302,6 +303,64 @@ def test_a_module_that_another_thread_is_about_to_load_is_loaded_in_a_child(
         sys.modules["slow_wait"] = waiting(lambda: None)
         assert child_finishes(lambda: importlib.import_module(slow_module).ANSWER == 42)
     assert not _imp.lock_held()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_for_one_who_loads_modules_with_the_lock_of_logging(slow_module):
+    """As ``logging.config`` does; a fork takes that lock as well."""
+
+    def load(wait):
+        sys.modules["slow_wait"] = waiting(lambda: None)
+        with logging._lock:
+            wait()
+            time.sleep(0.05)
+            importlib.import_module(slow_module)
+
+    def both():
+        with begun(load) as free:
+            free.set()
+            found = child_finishes(lambda: importlib.import_module(slow_module).ANSWER == 42)
+        return found and not _imp.lock_held() and logging._lock.acquire(blocking=False)
+
+    assert child_finishes(both, seconds=10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_does_not_wait_for_threads_that_there_are_not(slow_module, monkeypatch):
+    """A child has the locks of modules that other threads were loading, and not these threads."""
+
+    def load(wait):
+        sys.modules["slow_wait"] = waiting(wait)
+        importlib.import_module(slow_module)
+
+    def fork():
+        monkeypatch.setattr(locks, "PACKAGES", locks.PACKAGES | {slow_module})
+        monkeypatch.setattr(locks, "PATIENCE", math.inf)
+        return child_finishes(lambda: True)
+
+    with begun(load):  # a module of nobody's here: the fork does not wait
+        assert child_finishes(fork, seconds=10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_an_interrupt_ends_the_waiting_for_modules(slow_module, monkeypatch):
+    def load(wait):
+        sys.modules["slow_wait"] = waiting(wait)
+        importlib.import_module(slow_module)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    def wait():
+        monkeypatch.setattr(locks, "PACKAGES", locks.PACKAGES | {slow_module})
+        with begun(load):
+            with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+                patch.setattr(locks.time, "sleep", interrupted)
+                locks._wait_for_modules()
+            locks._let_modules_load()
+            return not _imp.lock_held() and logging._lock.acquire(blocking=False)
+
+    assert child_finishes(wait, seconds=10)
 
 
 LATE = {

@@ -395,9 +395,21 @@ _locks(
 )
 _locks(
     "a-fork-waits-for-no-module",
-    "while any(lock.owner for lock in _locks_of_others().values()) and time.monotonic() < end:",
-    "while False:",
+    "if time.monotonic() >= end or not _is_loaded_by_others():",
+    "if True:",
     "test_a_fork_waits_for_modules_that_other_threads_load",
+)
+_locks(
+    "a-fork-waits-with-the-import-lock-for-that-of-logging",
+    "if _LOGGING.acquire(blocking=False):",
+    "if _LOGGING.acquire():",
+    "test_a_fork_waits_for_one_who_loads_modules_with_the_lock_of_logging",
+)
+_locks(
+    "a-fork-waits-for-threads-that-there-are-not",
+    "return not owners.isdisjoint(sys._current_frames())",
+    "return any(owners)",
+    "test_a_fork_does_not_wait_for_threads_that_there_are_not",
 )
 _locks(
     "locks-of-modules-stay-in-a-child",
