@@ -96,6 +96,10 @@ class Switch(Context):
             return _QUIET
         return outer._replace(**self.changes, below=outer, by=self)
 
+    def unmarked(self, inside: Mode) -> Mode:
+        """The value outside: the ordinary one of the mode that was made once, which is by none."""
+        return RECORD if self.changes == _OFF else inside
+
 
 class Setting(Switch):
     """A switch that is already on when it is made; leaving it restores the mode before."""

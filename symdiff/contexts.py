@@ -72,15 +72,22 @@ class Context:
     def __exit__(self, *_: object) -> None:
         outer = None
         try:
-            value = self.variable.get()
-            while value.below is not None and value.by is not self:  # an interrupt left it on
-                value = value.below
-            outer = value.below or value  # the outermost value is below nothing
+            value = inside = self.variable.get()
+            while (below := value.below) is not None and value.by is not self:
+                value = below  # an interrupt left it on
+            outer = below or self.unmarked(inside)  # the outermost value is below nothing
         finally:
             if outer is None:  # an interrupt here
                 self.__exit__()
             else:
                 self.variable.set(outer)
+
+    def unmarked(self, inside: Any) -> Any:
+        """The value outside, where none of those in force is ``by`` this context.
+
+        It was entered elsewhere, as by a generator that another task closes, and changed none.
+        """
+        return inside
 
     def __call__(self, function: F) -> F:
         """``function``, run inside the context: also a generator or coroutine function.

@@ -5,6 +5,7 @@ import _imp
 import ast
 import asyncio
 import contextlib
+import contextvars
 import copy
 import dis
 import functools
@@ -846,6 +847,19 @@ def test_a_mode_that_an_interrupt_left_on_ends_with_the_next_one_outside(inner):
         interrupted_at_end(program, 2)
         assert not nm.is_grad_enabled()
     assert modes.current() is before
+
+
+@pytest.mark.parametrize("make", [nm.enable_grad, nm.inference_mode, lambda: sd.kinks("raise")])
+def test_a_context_that_was_entered_elsewhere_ends_no_other(make):
+    """A generator that enters one may be closed by another task."""
+    elsewhere, one = contextvars.copy_context(), make()
+    elsewhere.run(one.__enter__)
+    before = modes.current(), raising()
+    with nm.no_grad(), sd.kinks("subgradient"), sd.kinks("raise"), nm.enable_grad():
+        inside = modes.current(), raising()
+        one.__exit__()
+        assert (modes.current(), raising()) == inside
+    assert (modes.current(), raising()) == before
 
 
 def test_one_place_at_which_an_interrupt_leaves_a_users_mode_on():

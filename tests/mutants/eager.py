@@ -149,8 +149,8 @@ _hooks(
 
 _modes(
     "what-an-interrupt-left-on-stays-on",
-    "while value.below is not None and value.by is not self:",
-    "while False:",
+    "while (below := value.below) is not None and value.by is not self:",
+    "while (below := value.below) is not None and False:",
     "test_a_mode_that_an_interrupt_left_on_ends_with_the_next_one_outside",
 )
 _modes(
