@@ -89,6 +89,9 @@ PACKAGE: dict[str, str] = {
     "ndarray": "numeric.Tensor; Functions take NumPy's arrays",
     "block_until_ready": "a call has its value when it returns",
     **dict.fromkeys(("nlpsol", "Opti", "root", "optimize"), _SOLVERS),
+    **dict.fromkeys(
+        ("brentq", "newton", "fsolve", "nsolve"), "sd.root(f, x0), of formulas; " + _SOLVERS
+    ),
     "integrator": "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's solver",
     "approx_fprime": "numeric.check.derivative; exactly, the method grad of a Function",
     "codegen": _CODE,
@@ -154,6 +157,10 @@ FUNCTIONAL: dict[str, str] = {
     "layer_norm": NN["LayerNorm"],
     "batch_norm": _NORMALISED,
     **_POOLED,
+    "glu": "a, b = x.chunk(2, -1), then a * sigmoid(b)",
+    "poisson_nll_loss": "(x.exp() - target * x).mean()",
+    "gaussian_nll_loss": "((var.log() + (x - target) ** 2 / var) / 2).mean()",
+    "triplet_margin_loss": "relu(margin + (x - p).norm(dim=1) - (x - q).norm(dim=1)).mean()",
     "normalize": "x / x.norm(dim=1, keepdim=True)",
     "scaled_dot_product_attention": "softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v",
     "cosine_similarity": "(x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1))",

@@ -295,9 +295,10 @@ def test_matrices_may_be_nested_tuples_as_hessians_are():
 
 
 def test_solvers_of_other_libraries_are_roots():
-    for name in ("nsolve", "fsolve", "brentq"):
-        with pytest.raises(AttributeError, match=r"sd\.root\(f, x0\)"):
-            getattr(sd, name)
+    for package in (sd, numeric):
+        for name in ("nsolve", "fsolve", "brentq"):
+            with pytest.raises(AttributeError, match=r"sd\.root\(f, x0\)"):
+                getattr(package, name)
 
 
 def test_a_difference_of_elements_is_no_derivative():
