@@ -112,7 +112,7 @@ def elementwise(op: Op, operands: Sequence[Operand], params: Params = ()) -> Ten
         kind = promoted([x._array if isinstance(x, Tensor) else x for x in operands])
         if kind.kind in "iu":
             operands = [
-                int(np.asarray(x, np.int64).astype(kind)) if x.__class__ is int else x
+                int(as_array(op.name, x).astype(kind)) if x.__class__ is int else x
                 for x in operands
             ]
     return apply(op, operands, params)

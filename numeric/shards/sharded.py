@@ -36,7 +36,7 @@ __all__ = ["Sharded", "sharded"]
 @door
 def sharded(
     outputs: Expr | Sequence[Expr],
-    inputs: Sequence[Expr],
+    inputs: Expr | Sequence[Expr],
     *,
     over: str,
     executor: Executor | None = None,
@@ -81,7 +81,8 @@ def sharded(
     """
     many = not isinstance(outputs, Expr)
     ys = (outputs,) if isinstance(outputs, Expr) else tuple(outputs)
-    return Sharded(ys, tuple(inputs), many, over, executor, progress, options)
+    xs = (inputs,) if isinstance(inputs, Expr) else tuple(inputs)
+    return Sharded(ys, xs, many, over, executor, progress, options)
 
 
 class _Walk(NamedTuple):

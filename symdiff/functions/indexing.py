@@ -213,6 +213,11 @@ def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
 
 def _slice(part: slice, axis: int, length: int | str) -> slice:
     """The slice as it is spelled for this length: whole, reversed, or with bounds in range."""
+    for end in (part.start, part.stop, part.step):
+        if not (end is None or isinstance(end, Length) or hasattr(end, "__index__")):
+            raise TypeError(
+                f"getitem: a slice takes integers, lengths as x.shape[0] and None, got {end!r}"
+            )
     if isinstance(length, str):
         if part in (_WHOLE, slice(None, None, 1), slice(0, None), slice(0, None, 1)):
             return _WHOLE

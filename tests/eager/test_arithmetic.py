@@ -119,3 +119,20 @@ def test_arrays_as_operands():
         assert y.dtype == torch.float64
         check(y, [3.0, 8.0])
         check(derivatives(y, [x])[0], [3.0, 4.0])
+
+
+@ours
+def test_a_whole_number_beyond_64_bits_is_refused_by_the_operation():
+    calls = {
+        "add": lambda x, n: x + n,
+        "sub": lambda x, n: x - n,
+        "mul": lambda x, n: n * x,
+        "clamp": lambda x, n: x.clamp(n),
+        "fill": lambda x, n: x.fill_(n),
+    }
+    for x in (torch.tensor([1, 2]), torch.tensor([1, 2], dtype=torch.uint8)):
+        for name, call in calls.items():
+            for n in (2**63, -(2**63) - 1, 10**400):
+                with pytest.raises(RuntimeError, match=f"^{name}: value cannot be .* type int64"):
+                    call(x, n)
+        assert x.tolist() == [1, 2]

@@ -470,3 +470,8 @@ def test_what_a_length_is_computed_from_is_refused():
     assert S([np.ones((2, 3)), np.ones((1, 3))]) == 81
     with pytest.raises(NotAdditive, match="computed from the length n"):
         row_sums([sd.sum(y) * sd.symbol("q", y.shape[0] // 2).size], "n")
+
+
+def test_one_input_needs_no_list():
+    alone = nm.sharded(sd.sum(y**2), y, over="n")
+    assert alone(cut(DATA["y"])) == nm.sharded(sd.sum(y**2), [y], over="n")(cut(DATA["y"]))

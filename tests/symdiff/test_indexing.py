@@ -178,6 +178,15 @@ REFUSED = [
             (([0, 1], [0, 1, 2]), "do not broadcast"),
         )
     ),
+    *(
+        (
+            TypeError,
+            r"getitem: a slice takes integers, .* got ('a'|1\.5)",
+            lambda x=x, key=key: x[key],
+        )
+        for x in (X, sd.symbol("w", "n"))
+        for key in (slice("a", None), slice(None, 1.5), slice(None, None, "a"))
+    ),
     *((sd.Unsupported, "getitem", lambda key=key: V[key]) for key in ((0, V > 0), True)),
     (TypeError, "not a mask", lambda: sd.take(zeros, np.array([True, False]))),
     (IndexError, "out of bounds", lambda: sd.take(zeros, [2])),
