@@ -1166,7 +1166,7 @@ def exact(name: str, point: tuple[float, ...], highest: int = 2) -> dict[tuple[i
     return result
 
 
-def error(result: float, want: Exact, factor: int, strict: bool = False) -> str | None:
+def error(result: float, want: Exact, factor: float, strict: bool = False) -> str | None:
     """Describe the error of a result, or give None; ``strict``: operands count as exact."""
     value = want.value
     size = abs(value) if strict else want.size
@@ -1240,10 +1240,12 @@ def judge(
     compiled: np.ndarray | None = None,
     alone: bool = False,
     strict: bool = False,
+    tightened: float = 1.0,
 ) -> list[tuple[tuple[float, ...], str, str]]:
     """The points among ``chosen`` at which a row misses: by Python floats, and by arrays.
 
     ``compiled``: what machine code has there, which is judged, too, or ``alone``.
+    ``tightened``: divide the bound by this.
     ``strict``: the points that miss the bound without conditioning, and hold the one with it.
     """
     function = lowered(name, order)
@@ -1257,7 +1259,7 @@ def judge(
             if compiled is not None:
                 results["native"] = compiled[k]
             for path, result in results.items():
-                wrong = error(float(result), want, FACTORS[sum(order)])
+                wrong = error(float(result), want, FACTORS[sum(order)] / tightened)
                 if strict:
                     wrong = None if wrong else error(float(result), want, 8, strict=True)
                 if wrong is not None:

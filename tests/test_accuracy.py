@@ -1,6 +1,7 @@
 """A sample of the table of accuracy (``make accuracy`` runs all of it), and the table's own tests.
 
-What a row misses is listed with a point; a listed miss that no longer misses there fails too.
+Each miss of a row is listed with a point.  A listed row that keeps half the bound everywhere fails,
+too.  The whole bound would not do: exp and log of arrays round differently on another processor.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ def test_derivatives_are_accurate(name):
             assert not missed, order
         else:
             listed = MISSES[name, order].at
-            assert listed in {point for point, _, _ in missed}, f"{order} misses no more: unlist it"
+            assert any(
+                judge(name, order, points, highest, tightened=2)
+                for points in ([listed], ROWS[name].at())
+            ), f"{order} misses no more: unlist it"
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if accuracy.strict_orders(name)])
