@@ -10,6 +10,7 @@ contestants   a library at a workload, in a process of its own
 rounds        who gives our numbers is timed, in turns; a ratio is a median over rounds
 targets       what has to be reached
 report        the table, the JSON, the plot
+page          that table in docs/speed.md, and a chart of it
 
 ``python -m benchmarks.commits REVISION`` compares this tree with an older commit, in interleaved
 runs of ``programs``; ``python -m benchmarks.kernels`` says which kernels of Tensors earn their

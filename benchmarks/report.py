@@ -17,6 +17,7 @@ from benchmarks.targets import OPERATIONS, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from benchmarks.declarations import Case
     from benchmarks.rounds import Effort, Outcome
 
 PACKAGES = (
@@ -144,6 +145,12 @@ def record(outcomes: Sequence[Outcome], found: Sequence[Verdict], effort: Effort
     }
 
 
+def row_name(case: Case) -> str:
+    """A case in the table of ratios: its name without the number, and the task."""
+    _, _, name = case.name.partition(" ")
+    return f"{name}: {case.workload.task.value}".replace("|", " ")
+
+
 def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
     """The ratios of calls in Markdown: of the NumPy back end, and of machine code, to each peer."""
     every = [outcome for outcome in outcomes if outcome.case.workload.task is not Task.PROGRAM]
@@ -156,11 +163,11 @@ def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
         return []
 
     peers = [p for p in _COLUMNS if any(ratios(x, p) for x in every)]
-    yield f"| workload | {' | '.join(_COLUMNS[p] for p in peers)} |"
+    yield f"| {FIRST_COLUMN} | {' | '.join(_COLUMNS[p] for p in peers)} |"
     yield f"|---|{'---:|' * len(peers)}"
     for outcome in every:
         cells = [" / ".join(f"{x:.2g}" for x in ratios(outcome, peer)) for peer in peers]
-        yield f"| {outcome.case.name.replace('|', ' ')} | {' | '.join(cells)} |"
+        yield f"| {row_name(outcome.case)} | {' | '.join(cells)} |"
     about = machine()
     versions = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
     yield f"\n{about['processor']}, {about['cores']} cores; {versions}."
@@ -168,6 +175,7 @@ def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
 
 # Libraries that do for another one what it has not itself; their ratios stand in its column.
 _BY = {"jax": ("diffrax",), "torch": ("torchdiffeq",)}
+FIRST_COLUMN = "a call of"
 _COLUMNS = {
     "hand": "NumPy by hand",
     "torch": "PyTorch",

@@ -3,12 +3,14 @@
 import importlib.util
 import json
 import math
+import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from benchmarks import report
+from benchmarks import page, report
 from benchmarks.contestants import Failed, Local, Remote
 from benchmarks.declarations import Case, Task, difference
 from benchmarks.libraries import MODULES
@@ -193,8 +195,8 @@ def test_the_table_has_ratios_of_both_back_ends():
         "jax": Timing(refused="is not installed"),
     }
     heads, _, row, _, about = "\n".join(report.table([Outcome(case, timings)])).split("\n")
-    assert heads == "| workload | NumPy by hand |"
-    assert row == f"| {case.name} | 1 / 0.25 |"
+    assert heads == "| a call of | NumPy by hand |"
+    assert row == "| chained Rosenbrock n=1000: value and gradient | 1 / 0.25 |"
     assert f"numpy {np.__version__}" in about
 
 
@@ -202,8 +204,8 @@ def test_differential_equations_of_jax_are_diffraxs():
     case = next(case for case in CASES if "diffrax" in case.workload.peers)
     timings = {OURS: Timing(call=[1.0]), NATIVE: Timing(call=[2.0]), "diffrax": Timing(call=[4.0])}
     heads, _, row, *_ = report.table([Outcome(case, timings)])
-    assert heads == "| workload | `jax.jit` |"
-    assert row == f"| {case.name} | 0.25 / 0.5 |"
+    assert heads == "| a call of | `jax.jit` |"
+    assert row == f"| {report.row_name(case)} | 0.25 / 0.5 |"
 
 
 def test_files_are_written(tmp_path):
@@ -215,3 +217,65 @@ def test_files_are_written(tmp_path):
     assert read["machine"]["versions"]["numpy"] == np.__version__
     picture = report.plot(tmp_path, recorded).read_bytes()
     assert picture.startswith(b"\x89PNG")
+
+
+# The page on speed --------------------------------------------------------------------------------
+
+
+def ratios_of(text):
+    """How many ratios each line of a table has, by splitting alone."""
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    return [len(re.findall(r"[\d.e-]+(?= [/|])", row.split(" | ", 1)[1])) for row in rows]
+
+
+def test_the_page_has_every_case_in_order_and_columns_of_the_report():
+    shown = page.read(page.PAGE.read_text(encoding="utf-8"))
+    cases = [case for case in CASES if case.workload.task is not Task.PROGRAM]
+    assert list(shown.rows) == [report.row_name(case) for case in cases]
+    assert shown.peers == [name.strip("`") for name in report._COLUMNS.values()]
+    for case in cases:
+        cells = dict(zip(report._COLUMNS, shown.rows[report.row_name(case)], strict=True))
+        there = {*case.workload.contestants()}
+        there |= {peer for peer, others in report._BY.items() if there & {*others}}
+        assert {peer for peer, cell in cells.items() if cell} <= there
+
+
+def test_the_chart_is_that_of_the_page():
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.CHART.read_text(encoding="utf-8") == page.chart(page.read(text))
+    assert f"](images/{page.CHART.name})" in text
+
+
+def test_the_chart_has_a_mark_for_every_ratio():
+    text = page.PAGE.read_text(encoding="utf-8")
+    root = ElementTree.fromstring(page.chart(page.read(text)))
+    marks = [node for node in root.iter() if node.get("class") == "ratio"]
+    assert len(marks) == sum(ratios_of("\n".join(page.lines(text)))) > 200
+
+
+def test_marks_stand_by_powers_of_ten_and_beyond_the_axis_are_arrows():
+    rows = {"a: value": [[0.001, 1.0]], "b: value": [[100.0]], "c: value": [[1e-4, 200.0]]}
+    root = ElementTree.fromstring(page.chart(page.Table(["peer"], rows)))
+    marks = [node for node in root.iter() if node.get("class") == "ratio"]
+    left, right = page.NAMES, page.NAMES + page.PANEL
+    places = [float(mark.get("cx")) for mark in marks if mark.get("cx")]
+    assert places == pytest.approx([left, left + 0.6 * page.PANEL, right], abs=0.05)
+    assert [mark.get("d")[:4] for mark in marks if mark.get("d")] == [f"M{left}", f"M{right}"]
+    assert "less in 2 / 0 of 3" in ElementTree.tostring(root, encoding="unicode")
+
+
+def test_a_new_table_goes_into_the_page(tmp_path, monkeypatch):
+    old = "# Speed\n\n| a call of | CasADi |\n|---|---:|\n| f: value | 1 / 2 |\n\nMore | text.\n"
+    new = "| a call of | heyoka |\n|---|---:|\n| g: value | 0.5 |\n\nEPYC, 2 cores.\n"
+    for name, text in {"PAGE": old, "CHART": "", "table": new}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        monkeypatch.setattr(page, name, tmp_path / name, raising=False)
+    monkeypatch.setattr("sys.argv", ["page", "--table", str(tmp_path / "table")])
+    page.main()
+    assert page.PAGE.read_text() == (
+        "# Speed\n\n| a call of | heyoka |\n|---|---:|\n| g: value | 0.5 |\n\nMore | text.\n"
+    )
+    assert ">heyoka<" in page.CHART.read_text()
+    page.PAGE.write_text("# Speed\n")
+    with pytest.raises(ValueError, match="0 tables start with"):
+        page.main()
