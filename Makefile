@@ -75,7 +75,7 @@ crosscheck: $(STAMP) ## beside PyTorch, JAX and autograd; lowering in machine co
 	$(BIN)/python -m tests.notebooks.record
 	$(BIN)/python -m pytest -n $(JOBS) --backend=native $(LOWERING)
 	$(BIN)/python -m tests.numeric.sanitized
-	env PATH=/nowhere CC= $(BIN)/python -m pytest -n $(JOBS) -W ignore:backend=:RuntimeWarning $(LOWERING) README.md
+	env PATH=/nowhere CC= $(BIN)/python -m pytest -n $(JOBS) -W ignore:backend=:RuntimeWarning $(LOWERING) README.md docs/tour.md
 
 accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; writes docs/accuracy.md
 	$(BIN)/python -m tests.accuracy

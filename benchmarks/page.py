@@ -98,7 +98,7 @@ def chart(table: Table) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _panel(left: int, peer: str, cells: list[list[float]]) -> Iterator[str]:
+def _panel(left: float, peer: str, cells: list[list[float]]) -> Iterator[str]:
     measured = [cell for cell in cells if cell]
     ends = range(max(map(len, measured), default=0))
     less = [sum(cell[k] < 1 for cell in measured if k < len(cell)) for k in ends]

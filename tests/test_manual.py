@@ -96,7 +96,9 @@ def anchor(heading):
 def broken(page, text):
     """The relative links of a page that lead nowhere."""
     prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", text)
-    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", prose)):
+    links = r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\""
+    for pair in re.findall(links, re.sub(r"`[^`\n]*`", "", prose)):
+        target = "".join(pair)
         file, _, part = target.partition("#")
         if re.match(r"\w+:", target):
             continue
@@ -122,8 +124,9 @@ def test_links_lead_somewhere(page):
 
 def test_broken_links_are_found():
     links = "[x](nowhere.md) [y](design.md#nothing) [z](#a-b-c) [u](#other) `[v](no.md)`"
-    text = f"# A *b* `c`\n{links}"
-    assert list(broken(DOCS / "index.md", text)) == ["nowhere.md", "design.md#nothing", "#other"]
+    text = f'# A *b* `c`\n{links} <img src="no.png" alt="w"> <img src="images/speed.svg">'
+    lost = ["nowhere.md", "design.md#nothing", "#other", "no.png"]
+    assert list(broken(DOCS / "index.md", text)) == lost
 
 
 def test_links_of_notebooks_lead_somewhere():

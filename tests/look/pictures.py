@@ -1,4 +1,4 @@
-"""The pictures of README: ``python -m tests.look --pictures`` writes ``docs/images``.
+"""The pictures in docs/images of what notebooks show: ``python -m tests.look --pictures``.
 
 Each is a cell with what it shows, as JupyterLab shows it.
 """

@@ -728,7 +728,8 @@ def test_descriptors_are_not_exhausted(tmp_path):
 def test_lowering_is_tested_without_a_compiler(tmp_path):
     """All else but machine code runs, and what tests that is skipped."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
-    tests = ["tests/numeric/test_passes.py", "tests/numeric/test_native.py", "README.md"]
+    pages = ["README.md", "docs/tour.md"]
+    tests = ["tests/numeric/test_passes.py", "tests/numeric/test_native.py", *pages]
     done = subprocess.run(
         [*command, "-W", "ignore:backend=:RuntimeWarning", *tests],
         env={**os.environ, "PATH": str(tmp_path), "CC": ""},
