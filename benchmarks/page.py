@@ -120,9 +120,9 @@ def _panel(left: float, peer: str, cells: list[list[float]]) -> Iterator[str]:
             for y in (TOP - 5, bottom + 13):
                 yield _text(x, y, f"{10.0**power:g}", 9, anchor="middle")
     for k, cell in enumerate(cells):
-        y = TOP + ROW * k + ROW / 2
+        center = TOP + ROW * k + ROW / 2
         for ratio, fill in zip(cell, ("white", "#1f5fa8"), strict=False):
-            yield _mark(left, ratio, y, fill)
+            yield _mark(left, ratio, center, fill)
 
 
 def _place(left: float, ratio: float) -> float:
