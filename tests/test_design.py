@@ -1,4 +1,4 @@
-"""What docs/design.md says of the house, held against it: each sentence that can be checked."""
+"""The design pages against the tree: each table and each sentence that can be checked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 from collections import defaultdict
+from datetime import date
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -23,15 +24,18 @@ from symdiff.errors import ShapeError
 from symdiff.graph import axes, number
 
 ROOT = Path(__file__).parent.parent
-DESIGN = (ROOT / "docs/design.md").read_text()
+DOCS = ROOT / "docs"
+DESIGN = [DOCS / "design.md", *sorted((DOCS / "design").glob("*.md"))]
+RECORDS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 FILES = [path for root in ("symdiff", "numeric") for path in sorted((ROOT / root).rglob("*.py"))]
 x, y, z = sd.symbols("x y z")
 v, A = sd.symbol("v", 3), sd.symbol("A", (3, 3))
 
 
-def section(title: str) -> str:
-    """The text under a heading of the second level."""
-    return DESIGN.split(f"\n## {title}\n")[1].split("\n## ")[0]
+def section(page: str, title: str) -> str:
+    """The text of a design page under a heading of the second level."""
+    text = (DOCS / f"design/{page}.md").read_text()
+    return text.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def rows(text: str) -> list[list[str]]:
@@ -64,7 +68,8 @@ def classes() -> dict[str, list[tuple[str, ast.ClassDef]]]:
 
 # Vocabulary ---------------------------------------------------------------------------------------
 
-# Words that two worlds have, as the paragraph below the table says.
+# Names that two worlds have, as the second table says.
+GLOSSARY = (DOCS / "design/glossary.md").read_text()
 SHARED = {
     "Op": {"symdiff/graph", "numeric/eager"},
     "Node": {"symdiff/graph", "numeric/eager", "numeric/autograd"},
@@ -73,21 +78,30 @@ SHARED = {
 
 
 def test_a_word_is_the_name_of_one_class():
-    table = rows(section("Vocabulary"))
+    first, _, second = GLOSSARY.partition("At most one class")
+    table = rows(first)
     assert len(table) > 40
-    told = section("Vocabulary").partition("A class that bears a word")[2]
-    assert set(SHARED) <= set(words(told))
-    assert {room for rooms in SHARED.values() for room in rooms} == {
-        word.replace(".", "/") for word in words(told) if "." in word
-    }
+    shared = {words(name)[0]: {*words(a), *words(b)} for name, a, b in rows(second)}
+    assert {
+        name: {module.replace(".", "/") for module in modules} for name, modules in shared.items()
+    } == SHARED
     found = classes()
-    for word in (word for cell, _ in table for word in cell.split(", ")):
-        homes = [path for path, _ in found[word[0].upper() + word[1:]]]
-        allowed = SHARED.get(word[0].upper() + word[1:])
+    for word in (word for cell, *_ in table for word in cell.split(", ")):
+        name = "".join(part[0].upper() + part[1:] for part in word.split())
+        homes = [path for path, _ in found[name]]
+        allowed = SHARED.get(name)
         if allowed is None:
             assert len(homes) <= 1, f"{word}: {homes}"
         else:
             assert {path.rpartition("/")[0] for path in homes} == allowed, word
+
+
+def test_names_of_the_code_in_the_glossary_are_those_of_one_class():
+    first, _, _ = GLOSSARY.partition("At most one class")
+    named = [name for _, cell, _ in rows(first) for name in words(cell)]
+    assert {"Letters", "Share", "Shadow", "Spelling"} <= set(named)
+    found = classes()
+    assert [name for name in named if len(found[name]) != 1] == []
 
 
 # Where derivatives are stated ---------------------------------------------------------------------
@@ -105,7 +119,7 @@ def stating(word: str) -> set[str]:
 
 
 def test_derivatives_are_stated_where_the_table_says():
-    table = rows(section("Derivatives"))
+    table = rows(section("derivatives", "Where each derivative is stated"))
     rooms = defaultdict(list)
     for _, stated, places in table:
         for word in words(stated):
@@ -140,13 +154,13 @@ def test_numeric_states_no_derivative():
 
 
 def test_a_function_has_the_programs_that_are_named():
-    told = section("Lowering").partition("a table of programs")[2].partition("Each is described")[0]
+    table = rows(section("lowering", "The programs of a Function"))
     described = {
         name
         for name, thing in vars(derivatives).items()
         if getattr(thing, "__annotations__", {}).get("return") == "Description"
     }
-    assert set(words(told)) == described
+    assert sorted(word for cell, _ in table for word in words(cell)) == sorted(described)
     f = nm.lower(sd.sin(x) * y, [x, y])
     at = 0.5, 2.0
     f(*at), f.value_and_grad(*at), f.jacobian(*at), f.hessian(*at)
@@ -172,7 +186,7 @@ def test_a_function_has_the_programs_that_are_named():
 
 def test_the_table_of_folders_is_that_of_the_tree():
     listed, inside = [], {}
-    for names, what in rows(section("Modules and layers")):
+    for names, what in rows(section("modules", "Folders")):
         first, *others = words(names)
         root = first.partition("/")[0]
         listed += [first, *(f"{root}/{other}" for other in others)]
@@ -190,7 +204,7 @@ def test_the_table_of_folders_is_that_of_the_tree():
             assert f"`{sub}`" in inside[room.relative_to(ROOT).as_posix()], sub
 
 
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -202,12 +216,89 @@ def test_files_that_a_page_names_are_there(page):
 
 
 def test_a_printer_is_a_module_of_its_target():
-    line = next(line for line in DESIGN.splitlines() if line.startswith("A target that is not"))
+    text = section("modules", "Folders")
+    (line,) = re.findall(r"(?ms)^A target other than.*?(?=\n\n|\Z)", text)
     folder, *modules = words(line)
     there = {path.name for path in (ROOT / folder).glob("*.py")}
     planned = {"torch.py", "jax.py"}
     assert {"numpy.py", "math.py"} == set(modules) - planned
     assert set(modules) - planned <= there
+
+
+def test_the_passes_of_the_table_are_the_files():
+    """One row a file; ``lanes``, ``parts`` and ``reuse`` have theirs in the text."""
+    page = section("lowering", "A program is data")
+    listed = [word for cell, _ in rows(page) for word in words(cell)]
+    there = {path.stem for path in (ROOT / "numeric/lowering/passes").glob("[a-z]*.py")}
+    assert sorted(listed) == sorted(there - {"lanes", "parts", "reuse"})
+    text = "".join(path.read_text() for path in DESIGN)
+    for name in ("lanes", "parts", "reuse"):
+        assert re.search(rf"[`/]{name}(\.py)?`", text), name
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+LONGEST = {"design.md": 150, "decisions": 60, "design": 200}  # lines
+WIDEST = 120  # characters of a line of prose
+WORDS = 25  # of a sentence
+
+
+def prose(page: Path) -> str:
+    """The sentences of a page: no tables, headings, blocks of code or formulas."""
+    text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text())
+    lines = [line for line in text.splitlines() if not line.startswith(("|", "#", "    "))]
+    return "\n".join(lines)
+
+
+def sentences(text: str) -> list[list[str]]:
+    """The words of each sentence. Code counts as one word, the target of a link as none."""
+    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]+`", "code", text))
+    paragraphs = re.split(r"\n\s*\n(?: *- )?|\n *- ", text)
+    return [s.split() for each in paragraphs for s in re.split(r"(?<=[.?!])[*)]*\s+", each)]
+
+
+@pytest.mark.parametrize("page", [*DESIGN, *RECORDS], ids=lambda page: page.stem)
+def test_pages_are_short(page):
+    limit = LONGEST.get(page.name) or LONGEST[page.parent.name]
+    assert len(page.read_text().splitlines()) <= limit
+    text = prose(page)
+    assert [line for line in text.splitlines() if len(line) > WIDEST] == []
+    assert [" ".join(s) for s in sentences(text) if len(s) > WORDS] == []
+
+
+def test_long_sentences_are_found():
+    text = f"Short one. `a b` {'word ' * WORDS}end.\n\n- {'word ' * WORDS}"
+    assert [len(s) for s in sentences(text)] == [2, WORDS + 2, WORDS]
+
+
+def test_the_introduction_has_one_drawing_and_links_every_page():
+    text = DESIGN[0].read_text()
+    assert text.count("```mermaid") == 1
+    assert DESIGN[1:]
+    assert [page.name for page in DESIGN[1:] if f"](design/{page.name})" not in text] == []
+    assert "](decisions/index.md)" in text
+
+
+def test_every_decision_has_a_number_a_date_and_a_line_in_the_index():
+    listed = re.findall(
+        r"(?m)^\| \[(\d+)\]\((.*?)\) \| (.*?) \| \*\*(.*?)\.\*\* .+ \|$",
+        (DOCS / "decisions/index.md").read_text(),
+    )
+    records = []
+    for path in RECORDS:
+        text = path.read_text()
+        parts = re.match(r"# (\d+)\. (.+)\n\nDate: (\d{4}-\d\d-\d\d)\n", text)
+        assert parts, path.name
+        number, title, day = parts.groups()
+        assert path.name.startswith(f"{int(number):04d}-")
+        assert date.fromisoformat(day)
+        heads = re.findall(r"(?m)^## (.*)$", text)
+        assert heads == ["Context", "Decision", "Evidence", "Consequences"], path.name
+        records.append((number, path.name, day, title))
+    assert listed == records
+    assert [int(number) for number, *_ in records] == [*range(1, len(records) + 1)]
+    days = [day for _, _, day, _ in records]
+    assert days == sorted(days)
 
 
 # Numbers and shapes -------------------------------------------------------------------------------
