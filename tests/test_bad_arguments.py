@@ -146,6 +146,59 @@ def test_errors_of_callers_functions_stay_as_they_are() -> None:
         sd.scan(body, 0.0, sd.symbol("v", 3))
 
 
+class _Broken:
+    """An object whose methods all fail for a reason of its own."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._fail = error
+
+    def _raise(self, *_: object, **__: object) -> Any:
+        raise self._fail
+
+    __array__ = __iter__ = __index__ = __len__ = __float__ = _raise
+
+
+_READERS = {
+    "sum": lambda b: sd.sum(sd.symbol("v", 3), axis=b),
+    "stack": lambda b: sd.stack(b),
+    "zeros": lambda b: sd.zeros(b),
+    "tile": lambda b: sd.tile(sd.symbol("v", 2), b),
+    "roll": lambda b: sd.roll(sd.symbol("v", 2), b),
+    "tensor.sum": lambda b: nm.ones(2).sum(b),
+    "reshape": lambda b: nm.reshape(nm.ones(2), b),
+}
+
+
+# A TypeError of ``__iter__`` says, by np.iterable, that there is nothing to iterate over.
+_FAILURES = [(name, kind) for name in _READERS for kind in (RuntimeError, TypeError)]
+_FAILURES.remove(("zeros", TypeError))
+
+
+@pytest.mark.parametrize(("name", "kind"), _FAILURES)
+def test_an_error_in_an_argument_is_the_cause_of_its_refusal(
+    name: str, kind: type[Exception]
+) -> None:
+    error = kind("of its own")
+    with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+        _READERS[name](_Broken(error))
+    assert caught.value is error or caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("name", _READERS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), MemoryError()], ids=repr)
+def test_what_is_about_the_process_passes_as_it_is(name: str, error: BaseException) -> None:
+    with pytest.raises(type(error)) as caught:
+        _READERS[name](_Broken(error))
+    assert caught.value is error
+
+
+def test_a_refusal_of_plain_arguments_has_no_cause() -> None:
+    for call in (lambda: sd.stack(3), lambda: sd.zeros([None]), lambda: nm.sum(nm.ones(2), "x")):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            call()
+        assert caught.value.__cause__ is None
+
+
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_public_functions_can_be_pickled(protocol: int) -> None:
     for function in (sd.sum, sd.amax, sd.reshape, sd.grad, sd.root, sd.where, sd.latex, nm.lower):

@@ -26,6 +26,7 @@ from numeric.eager.refusals import FRAMES, is_library, is_ours, refuse
 from numeric.eager.tensor import Tensor
 from numeric.ops.dim_arguments import by_axis, is_index
 from symdiff import functions
+from symdiff.graph.arguments import foreign
 from symdiff.graph.expr import Expr
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
     def explain_failure(error: Exception, values: dict[str, Any]) -> None:
         text = _refusal(error, function, label or name, values, method)
         if text:  # the exception has no name here: with its traceback it would be a cycle
-            raise TypeError(text) from None
+            raise TypeError(text) from foreign(error)
 
     def check(values: dict[str, Any]) -> None:
         text = _wrong(function, label or name, values, method)[0]
@@ -409,7 +410,7 @@ def _refusal(
     method: bool,
 ) -> str:
     """What is to be said of the first argument that is not what it should be; "" if all are."""
-    origin = _origin(error)
+    origin = None if isinstance(error, MemoryError) else _origin(error)
     if origin is None or origin.tb_frame.f_code is refuse.__code__:  # of a trace, with a line
         return ""
     text, argument, value = _wrong(function, name, values, method)

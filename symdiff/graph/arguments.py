@@ -15,6 +15,7 @@ import dis
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
 from itertools import cycle
@@ -71,7 +72,7 @@ def door(function: _Function) -> _Function:
             try:
                 if refusal is error:
                     raise
-                raise refusal from None
+                raise refusal from foreign(error)
             finally:
                 del refusal  # with its traceback, which has this frame, it would be a cycle
 
@@ -121,7 +122,7 @@ def refused(
     is described instead.  Where all fit, the error is not about an argument, and stays.
     """
     name = function.__name__
-    if isinstance(error, _ABOUT_FORMULAS):
+    if isinstance(error, (*_ABOUT_FORMULAS, MemoryError)):
         return error
     is_refusal = isinstance(error, _REFUSALS) or type(error) is RuntimeError
     is_refusal = is_refusal and _is_raised_here(error.__traceback__)
@@ -150,6 +151,30 @@ def _is_raised_here(traceback: TracebackType | None) -> bool:
             return False
         code, traceback = frame.f_code.co_code, traceback.tb_next
     return code is not None and code[place] == _RAISE
+
+
+def foreign(error: Exception) -> Exception | None:
+    """The error, if code of others led to it: not these packages', theirs, or Python's; else None.
+
+    It is the cause of the refusal that takes its place: a method of an argument failed for a reason
+    of its own, which no annotation says.
+    """
+    own = (*_LIBRARY, *(_folder(name) for name in ("numpy", "sympy") if name in sys.modules))
+    python = _folder("os")
+    traceback = error.__traceback__
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        traceback = traceback.tb_next
+        if file.startswith((*own, "<frozen ", "<numeric")):
+            continue
+        # Installed packages lie inside of Python's own folder.
+        if not file.startswith(python) or "-packages" in file[len(python) :]:
+            return error
+    return None
+
+
+def _folder(module: str) -> str:
+    return f"{Path(str(sys.modules[module].__file__)).parent}{os.sep}"
 
 
 def _unfit(
@@ -186,8 +211,8 @@ def whole(function: str, argument: str, value: object, wanted: str = "an int") -
     try:
         if not isinstance(value, Node):
             return index(value)  # type: ignore[arg-type]  # index says what is none
-    except TypeError:
-        pass
+    except TypeError as error:
+        raise unfit(function, argument, wanted, value) from foreign(error)
     raise unfit(function, argument, wanted, value)
 
 
@@ -274,14 +299,15 @@ def reals(function: str, argument: str, value: object) -> NDArray[Any]:
     >>> reals("pack", "x", [1, 2]).tolist()
     [1, 2]
     """
+    wanted = "an array of real numbers"
     if not isinstance(value, Node):
         try:
             array = np.asarray(value)
-        except (TypeError, ValueError):  # rows of several lengths, or what is no sequence
-            array = np.empty((), object)
+        except (TypeError, ValueError) as error:  # rows of several lengths, or no sequence
+            raise unfit(function, argument, wanted, value) from foreign(error)
         if array.dtype.kind in "fiub":
             return array
-    raise unfit(function, argument, "an array of real numbers", value)
+    raise unfit(function, argument, wanted, value)
 
 
 def expressions(function: str, argument: str, value: object) -> list[Expr]:
