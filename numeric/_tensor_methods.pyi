@@ -10,10 +10,11 @@ from numeric.autograd.hooks import RemovableHandle
 from numeric.eager import dtypes
 from numeric.eager.record import Record
 from numeric.eager.tensor import Tensor
+from numeric.eager.types import DeviceLike, DtypeLike, Operand, TensorLike
 from numeric.ops.creation import device as Device  # noqa: N812
 from numeric.ops.random_numbers import Generator
 from numeric.show.drawings import Drawing
-from numeric.types import DeviceLike, Dims, DtypeLike, Operand, SizeLike, TensorLike
+from numeric.types import Dims, SizeLike
 from symdiff.graph.expr import Expr
 
 class TensorMethods:

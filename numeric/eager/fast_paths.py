@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numeric.eager.operations import Op
     from numeric.eager.record import Node
-    from numeric.types import Operand
+    from numeric.eager.types import Operand
 
 _new = Tensor.__new__
 _ndarray = np.ndarray

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numeric.eager.tensor import Tensor
-    from numeric.types import Operand
+    from numeric.eager.types import Operand
     from symdiff.graph.expr import Expr
 
 # Shapes that are remembered for one op; a loop over ever new shapes must not fill the memory.

@@ -21,7 +21,8 @@ from symdiff.graph.expr import Expr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from numeric.types import Operand, Params, Values
+    from numeric.eager.types import Operand
+    from numeric.types import Params, Values
 
     _Operator: TypeAlias = Callable[[Tensor, object], Tensor]
 

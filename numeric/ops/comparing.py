@@ -19,7 +19,7 @@ from numeric.warnings_off import SILENCE, noise, set_noise
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numeric.types import Operand
+    from numeric.eager.types import Operand
 
 __all__ = [
     "allclose",

@@ -26,7 +26,8 @@ from symdiff.guesses import without
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numeric.types import DeviceLike, Dims, DtypeLike, Operand
+    from numeric.eager.types import DeviceLike, DtypeLike, Operand
+    from numeric.types import Dims
 
 
 __all__ = ["clone", "contiguous_format", "detach", "is_same_size", "preserve_format"]

@@ -19,7 +19,8 @@ from numeric.warnings_off import SILENCE, noise, set_noise
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.types import DeviceLike, DtypeLike, Operand, SizeLike, TensorLike, Values
+    from numeric.eager.types import DeviceLike, DtypeLike, Operand, TensorLike
+    from numeric.types import SizeLike, Values
 
 
 __all__ = [

@@ -39,7 +39,7 @@ from numeric.ops.views import common_shape, expand
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from numeric.types import Operand
+    from numeric.eager.types import Operand
 
 
 __all__ = [

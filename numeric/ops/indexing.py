@@ -32,7 +32,7 @@ from numeric.ops.views import ALIAS, UNSQUEEZE, view
 from numeric.ops.views_of_parts import SELECT, SLICE
 
 if TYPE_CHECKING:
-    from numeric.types import Operand
+    from numeric.eager.types import Operand
 
 INDEX = indexed_op("index", read_kernel)
 

@@ -23,7 +23,8 @@ from symdiff.graph.contraction import broadcast_to
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from numeric.types import Operand, Values
+    from numeric.eager.types import Operand
+    from numeric.types import Values
     from symdiff.graph.expr import Expr
 
 __all__ = [

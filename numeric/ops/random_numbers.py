@@ -27,7 +27,8 @@ from symdiff.locks import fork_safe_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numeric.types import DeviceLike, DtypeLike, Operand, SizeLike, Values
+    from numeric.eager.types import DeviceLike, DtypeLike, Operand
+    from numeric.types import SizeLike, Values
 
 
 __all__ = [

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
     from types import EllipsisType
 
-    from numeric.types import DeviceLike, Dims, DtypeLike, Params, SizeLike
+    from numeric.eager.types import DeviceLike, DtypeLike
+    from numeric.types import Dims, Params, SizeLike
     from symdiff.graph.expr import Expr
 
 __all__ = [

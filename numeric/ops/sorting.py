@@ -21,7 +21,8 @@ from symdiff import functions as sd
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numeric.types import Operand, Params
+    from numeric.eager.types import Operand
+    from numeric.types import Params
     from symdiff.graph.expr import Expr
 
 
