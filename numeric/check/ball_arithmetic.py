@@ -31,7 +31,8 @@ from numeric.check.intervals import (
     raised,
 )
 from symdiff.errors import Unsupported
-from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.exact.components import evaluated, filled
+from symdiff.graph.arithmetic import Arithmetic
 from symdiff.graph.axis_lengths import bound
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from symdiff.graph import ops
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Node
     from symdiff.graph.number import Number
 
 _BITS = 3.3219280948873626  # of a decimal digit
@@ -104,7 +106,7 @@ class Intervals(Arithmetic):
         found = raised(a, p)
         return Undefined(f"({a})**({p})") if found is None else found
 
-    def function(self, node: Expr, args: Sequence[Element]) -> Element:
+    def function(self, node: Node, args: Sequence[Element]) -> Element:
         return self.named(node.op.name, *args)
 
     def named(self, name: str, *args: Element) -> Element:
@@ -122,7 +124,7 @@ class Intervals(Arithmetic):
             found = of_balls(found)
         return Undefined(f"{name} of {', '.join(map(str, args))}") if found is None else found
 
-    def select(self, node: Expr, condition: Element, a: Element, b: Element) -> Element:
+    def select(self, node: Node, condition: Element, a: Element, b: Element) -> Element:
         if isinstance(condition, Undefined):
             return condition
         chosen = condition.truth()

@@ -14,19 +14,20 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import sympy as sp
 
 from symdiff import functions, opaque_ops
 from symdiff.errors import Unsupported
-from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.exact.components import evaluated, filled
 from symdiff.functions.indexing import getitem
 from symdiff.functions.products import det, inv
 from symdiff.functions.shaping import concat, expand_dims
 from symdiff.graph import ops
 from symdiff.graph.algebra import combine, int_power, mul, pointwise, primitive, select
+from symdiff.graph.arithmetic import Arithmetic
 from symdiff.graph.expr import built, rebuild
 from symdiff.graph.formula_nodes import is_decision, lift, over_formula
 from symdiff.graph.leaves import as_expr, full, number_node, number_of
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Node
     from symdiff.graph.number import Number
 
 # Larger graphs are written as they are: products that merge share less.
@@ -378,11 +380,11 @@ class _Formulas(Arithmetic):
     def power(self, a: Expr, p: int | Fraction) -> Expr:
         return int_power(a, p, True)
 
-    def function(self, node: Expr, args: Sequence[Expr]) -> Expr:
+    def function(self, node: Node, args: Sequence[Expr]) -> Expr:
         assert isinstance(node.op, ops.Pointwise)
         return pointwise(node.op, *args)
 
-    def select(self, node: Expr, condition: Expr, a: Expr, b: Expr) -> Expr:
+    def select(self, node: Node, condition: Expr, a: Expr, b: Expr) -> Expr:
         return select(condition, a, b)
 
     def named(self, name: str, *args: Expr) -> Expr:
@@ -394,12 +396,13 @@ class _Formulas(Arithmetic):
     def strong(self, factors: Sequence[Expr], kills: Sequence[bool]) -> Expr:
         return self.product(factors)
 
-    def check(self, node: Expr, elements: int, terms: int) -> None:
+    def check(self, node: Node, elements: int, terms: int) -> None:
         if elements > _ELEMENTS or terms > _TERMS:
             raise Unsupported("the components of a large array")
 
-    def opaque(self, node: Expr, args: Sequence[object]) -> Any:
-        return elements(rebuild(node, tuple(map(_whole_again, node.args, args))))
+    def opaque(self, node: Node, args: Sequence[object]) -> Any:
+        whole = tuple(map(_whole_again, node.args, args))
+        return elements(rebuild(cast("Expr", node), whole))  # every node is one
 
 
 def _whole_again(arg: Expr, value: object) -> Expr:

@@ -21,9 +21,10 @@ import sympy as sp
 from mpmath import mp
 
 from symdiff.calculus.nested_results import each, entries
-from symdiff.exact.components import Arithmetic, evaluated, filled, primitives
+from symdiff.exact.components import evaluated, filled, primitives
 from symdiff.exact.digits import Digits
 from symdiff.graph import number, ops
+from symdiff.graph.arithmetic import Arithmetic, Iterated
 from symdiff.graph.axis_lengths import bound_sizes
 from symdiff.graph.expr import Expr, free_symbols, in_order
 from symdiff.graph.leaves import as_expr
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
 
     from mpmath import mpf
 
-    from symdiff.graph.node import Dim
+    from symdiff.graph.node import Dim, Node
     from symdiff.graph.number import Number
-    from symdiff.transforms.roots import Root
 
 __all__ = ["evalf", "evaluate_exact", "evaluate_mp"]
 
@@ -398,7 +398,7 @@ class Mp(Arithmetic):
             return mp.mpf(0) if p > 0 else mp.inf
         return self.rounded(_root_of_power if isinstance(p, Fraction) else operator.pow, a, p)
 
-    def function(self, node: Expr, args: Sequence[mpf]) -> mpf:
+    def function(self, node: Node, args: Sequence[mpf]) -> mpf:
         return self.named(node.op.name, *map(_truth, args))
 
     def named(self, name: str, *args: mpf) -> mpf:
@@ -431,7 +431,7 @@ class Mp(Arithmetic):
 
         return value
 
-    def select(self, node: Expr, condition: mpf, a: mpf, b: mpf) -> mpf:
+    def select(self, node: Node, condition: mpf, a: mpf, b: mpf) -> mpf:
         return a if condition else b
 
     def strong(self, factors: Sequence[mpf], kills: Sequence[bool]) -> mpf:
@@ -445,7 +445,7 @@ class Mp(Arithmetic):
         return _eliminated(self, a, b, mp.nan)
 
     def root(
-        self, op: Root, at: Callable[[list[mpf]], tuple[list[mpf], Any]], start: list[mpf]
+        self, op: Iterated, at: Callable[[list[mpf]], tuple[list[mpf], Any]], start: list[mpf]
     ) -> list[mpf]:
         """By Newton's method, until rounding ends it; nan where that does not lead to a root."""
         x, (f, slopes), last = start, at(start), mp.inf
@@ -653,7 +653,7 @@ class _Rational(Arithmetic):
             return _Undefined(f"({a})**({p}) is not a rational number")
         return Fraction(value)
 
-    def function(self, node: Expr, args: Sequence[object]) -> Any:
+    def function(self, node: Node, args: Sequence[object]) -> Any:
         value = self.named(node.op.name, *args)
         return bool(value) if node.dtype is bool and not isinstance(value, _Undefined) else value
 
@@ -671,7 +671,7 @@ class _Rational(Arithmetic):
             return _Undefined(f"{name}({text}) is not a rational number")
         return Fraction(int(value.p), int(value.q))
 
-    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
+    def select(self, node: Node, condition: object, a: object, b: object) -> Any:
         if isinstance(condition, _Undefined):
             return condition
         return a if condition else b

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symdiff.errors import Unsupported
-from symdiff.exact.components import Arithmetic, evaluated, filled
+from symdiff.exact.components import evaluated, filled
 from symdiff.graph import ops
+from symdiff.graph.arithmetic import Arithmetic
 from symdiff.graph.axes import shape_text
 from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from symdiff.graph.arithmetic import Iterated
     from symdiff.graph.expr import Operand
+    from symdiff.graph.node import Node
     from symdiff.graph.number import Number
-    from symdiff.transforms.roots import Root
 
 
 def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
@@ -89,10 +91,10 @@ class _Sets(Arithmetic):
     def power(self, a: object, p: int | Fraction) -> Any:
         return a if p > 0 else a or 0
 
-    def function(self, node: Expr, args: Sequence[object]) -> Any:
+    def function(self, node: Node, args: Sequence[object]) -> Any:
         return _union([*args, 0]) if node.dtype is float else 0
 
-    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
+    def select(self, node: Node, condition: object, a: object, b: object) -> Any:
         return _union([a, b])
 
     def holds(self, name: str, condition: object) -> bool:
@@ -117,7 +119,7 @@ class _Sets(Arithmetic):
         raise Unsupported(f"sparsity: {name} depends on the values of indices")
 
     def root(
-        self, op: Root, at: Callable[[list[Any]], tuple[list[Any], Any]], start: list[Any]
+        self, op: Iterated, at: Callable[[list[Any]], tuple[list[Any], Any]], start: list[Any]
     ) -> list[Any]:
         f, slopes = at([0 for _ in start])  # the start has no influence
         found: list[Any] = []
@@ -126,7 +128,7 @@ class _Sets(Arithmetic):
             found += [_union([0, *part, *(s for row in rows for s in row)])] * len(rows)
         return found
 
-    def core(self, node: Expr, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
+    def core(self, node: Node, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
         op = op_as(node, ops.Opaque)
         every = 0
         if node.dtype is float and not op.constant:

@@ -37,6 +37,7 @@ from symdiff.scalars.vocabulary.facts import Stepwise
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Node
 
 __all__ = ["Point", "Witness", "disagreement", "moved", "noisy_values", "points", "values"]
 
@@ -128,15 +129,15 @@ def _differ(outputs: Sequence[Expr], point: Point, k: int) -> bool:
 class _Reals(Mp):
     """mpmath numbers; what is infinite or undefined is nan, and stays so in a condition."""
 
-    def kept(self, node: Expr, value: object, uses: int) -> Any:
+    def kept(self, node: Node, value: object, uses: int) -> Any:
         if isinstance(value, np.ndarray):
             return filled(value.shape, map(_finite, value.ravel().tolist()))
         return _finite(value)
 
-    def function(self, node: Expr, args: Sequence[object]) -> Any:
+    def function(self, node: Node, args: Sequence[object]) -> Any:
         return mp.nan if any(a != a for a in args) else super().function(node, args)
 
-    def select(self, node: Expr, condition: object, a: object, b: object) -> Any:
+    def select(self, node: Node, condition: object, a: object, b: object) -> Any:
         return mp.nan if condition != condition else super().select(node, condition, a, b)
 
 

@@ -18,7 +18,7 @@ import sympy as sp
 from sympy.codegen import cfunctions
 
 from symdiff.errors import Unsupported
-from symdiff.exact.components import EXPANDED, Arithmetic, evaluated, filled
+from symdiff.exact.components import evaluated, filled
 from symdiff.functions.shaping import stack
 from symdiff.graph import number, ops
 from symdiff.graph.algebra import (
@@ -29,11 +29,12 @@ from symdiff.graph.algebra import (
     primitive,
     select,
 )
+from symdiff.graph.arithmetic import EXPANDED, Arithmetic
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.graph.formula_nodes import lift
 from symdiff.graph.leaves import as_expr, full, number_node, symbol
-from symdiff.graph.node import op_as
+from symdiff.graph.node import Node, op_as
 from symdiff.scalars.formula import (
     VOCABULARY,
     canonical,
@@ -466,7 +467,7 @@ class Formulas(Arithmetic):
             return hashed(held(cfunctions.Sqrt, [a]))
         return raised(a, self.number(p))
 
-    def function(self, node: Expr, args: Sequence[sp.Basic]) -> sp.Basic:
+    def function(self, node: Node, args: Sequence[sp.Basic]) -> sp.Basic:
         op = op_as(node, ops.Pointwise)
         if op.name in LOGIC and op.primitive:
             holds = [condition_of(a, x.dtype) for a, x in zip(args, node.args, strict=True)]
@@ -492,7 +493,7 @@ class Formulas(Arithmetic):
             return hashed(held(cls.sympy, args))
         return filled_in(_definition(name, _arguments(name, args)), args)
 
-    def select(self, node: Expr, condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
+    def select(self, node: Node, condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
         condition = condition_of(condition, node.args[0].dtype)
         if node.dtype is bool and condition not in (sp.true, sp.false):
             return raw(sp.ITE, condition, a, b)
@@ -543,14 +544,14 @@ class Formulas(Arithmetic):
             for i in range(n)
         ]
 
-    def kept(self, node: Expr, value: sp.Basic, uses: int) -> sp.Basic:
+    def kept(self, node: Node, value: sp.Basic, uses: int) -> sp.Basic:
         if not self.name_shared or uses < 2:
             return value
         if isinstance(value, np.ndarray):
             return filled(value.shape, (self.shared(node, part) for part in value.ravel().tolist()))
         return self.shared(node, value)
 
-    def shared(self, node: Expr, value: sp.Basic) -> sp.Basic:
+    def shared(self, node: Node, value: sp.Basic) -> sp.Basic:
         """A symbol in the place of a formula."""
         if value.is_Atom:
             return value
@@ -558,7 +559,7 @@ class Formulas(Arithmetic):
         self.replacements.append((found, value))
         return found
 
-    def check(self, node: Expr, elements: int, terms: int) -> None:
+    def check(self, node: Node, elements: int, terms: int) -> None:
         _limit(f"{node.op.name or 'a constant'}", elements, _COMPONENTS, "components")
         _limit(f"{node.op.name}", terms, _TERMS, "terms")
 

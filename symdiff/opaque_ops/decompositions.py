@@ -26,7 +26,7 @@ from symdiff.opaque_ops.matrices import Solve, matrix_product, matrix_transpose
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.arithmetic import Arithmetic
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Shape
     from symdiff.graph.number import Number

@@ -29,7 +29,7 @@ from symdiff.graph.visible_zeros import parts, weighted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.arithmetic import Arithmetic
     from symdiff.graph.expr import Expr
     from symdiff.graph.ranges import Places
 

@@ -27,7 +27,7 @@ from symdiff.opaque_ops.reductions import logarithm_of_sum
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.arithmetic import Arithmetic
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Shape
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.arithmetic import Arithmetic
 
 __all__ = [
     "LISTED",

@@ -13,7 +13,7 @@ from symdiff.graph.signatures import Signature
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from symdiff.exact.components import Arithmetic
+    from symdiff.graph.arithmetic import Arithmetic
     from symdiff.graph.expr import Expr
 
 
