@@ -301,6 +301,78 @@ def test_every_decision_has_a_number_a_date_and_a_line_in_the_index():
     assert days == sorted(days)
 
 
+# Circles of imports -------------------------------------------------------------------------------
+
+# The modules of the largest circle of each package, with imports for type checkers counted.
+LARGEST_CIRCLE = {"symdiff": 20, "numeric": 18}
+
+
+def dotted(path: Path) -> str:
+    """The name of a module, of a package for its ``__init__``."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports() -> dict[str, set[str]]:
+    """The modules that each module names in an import outside functions, stubs included."""
+    stubs = [path for root in ("symdiff", "numeric") for path in (ROOT / root).rglob("*.pyi")]
+    files = {dotted(path): path for path in [*FILES, *stubs]}
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        graph[name] = set()
+        pending: list[ast.AST] = [ast.parse(path.read_text())]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                continue
+            pending += ast.iter_child_nodes(node)
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                inner = [(f"{node.module}.{alias.name}", node.module) for alias in node.names]
+                named = [full if full in files else module for full, module in inner]
+            else:
+                continue
+            graph[name] |= {module for module in named if module in files and module != name}
+    return graph
+
+
+def reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    """The modules that importing ``start`` can lead to."""
+    seen: set[str] = set()
+    pending = [start]
+    while pending:
+        for module in graph[pending.pop()] - seen:
+            seen.add(module)
+            pending.append(module)
+    return seen
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that reach each other, the largest first."""
+    reach = {module: reached(graph, module) for module in graph}
+    groups = {
+        tuple(sorted(other for other in reach[module] if module in reach[other]))
+        for module in graph
+        if module in reach[module]
+    }
+    return sorted(map(list, groups), key=lambda group: (-len(group), group))
+
+
+def test_circles_are_groups_of_modules_that_reach_each_other():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a", "e"}, "e": {"d"}, "f": {"a"}}
+    assert circles(graph) == [["a", "b", "c"], ["d", "e"]]
+
+
+def test_circles_of_imports_stay_small():
+    graph = imports()
+    assert "numeric.eager.types" in graph["numeric._tensor_methods"]  # for type checkers alone
+    found = circles(graph)
+    for package, bound in LARGEST_CIRCLE.items():
+        largest = next(each for each in found if each[0].partition(".")[0] == package)
+        assert len(largest) <= bound, f"{package}: {len(largest)} modules: {largest}"
+
+
 # Numbers and shapes -------------------------------------------------------------------------------
 
 
