@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_NUM_WORKERS ?= $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test mutants lint format coverage fuzz crosscheck accuracy notebooks look docs bench clean
+.PHONY: help install demo test mutants lint format coverage fuzz crosscheck accuracy notebooks look docs bench size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -101,6 +101,9 @@ bench: $(STAMP) ## time the library beside hand-written NumPy and its peers; wri
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python -m benchmarks
 	env OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.shards
+
+size: $(STAMP) ## lines of code, docstrings, comments and tests by package, now and at the last tag
+	$(BIN)/python -m tests.size
 
 clean: ## remove everything that the other targets made
 	rm -rf $(VENV) build dist out htmlcov .coverage .coverage.* .hypothesis

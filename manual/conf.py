@@ -28,6 +28,8 @@ include_patterns = [
     "docs/**.rst",
     "notebooks/*.ipynb",
     "CONTRIBUTING.md",
+    "CODE_OF_CONDUCT.md",
+    "SECURITY.md",
     "CHANGELOG.md",
 ]
 exclude_patterns = [

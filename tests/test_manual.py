@@ -165,10 +165,11 @@ def test_code_shown_as_the_library_s_is_the_library_s():
     roots = ("symdiff", "numeric", "tests", "benchmarks")
     files = [path for root in roots for path in (ROOT / root).rglob("*.py")]
     there = {line(text) for path in files for text in path.read_text().splitlines()}
-    page = BLOCK.sub("", (ROOT / "CONTRIBUTING.md").read_text())
-    fences = re.findall(r"(?ms)^```python\n(.*?)^```", page)
+    pages = [ROOT / "CONTRIBUTING.md", *(DOCS / "contributing").glob("*.md")]
+    texts = [BLOCK.sub("", page.read_text()) for page in pages]
+    fences = [fence for text in texts for fence in re.findall(r"(?ms)^```python\n(.*?)^```", text)]
     shown = [line(text) for fence in fences if ">>>" not in fence for text in fence.splitlines()]
-    assert "class Eigh(Part):" in shown
+    assert {"class Eigh(Part):", "number=2", "def limit():"} <= {*shown}
     assert [text for text in shown if text not in there] == []
 
 

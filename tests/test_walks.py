@@ -1,4 +1,4 @@
-"""The walks of CONTRIBUTING.md, followed to the letter in copies of the tree.
+"""The walks of docs/contributing/walks.md, followed to the letter in copies of the tree.
 
 Each adds an operation that the library does not have: its blocks are put where the lines above them
 say, and the tests that it ends with pass.  Where a block is left out, they do not.
@@ -21,7 +21,7 @@ import symdiff as sd
 from tests.support.budget import FUZZ
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = ROOT / "docs/contributing/walks.md"
 NEEDED = ("symdiff", "numeric", "tests", "pyproject.toml", "pytest_symdiff.py")
 # What other runs are just writing.
 UNFINISHED = shutil.ignore_patterns("*.pyc.*", ".*")
