@@ -27,6 +27,18 @@ def test_the_last_tag_is_a_version_that_is_not_newer():
         assert numbers[0] <= numbers[1]
 
 
+def test_the_changelog_has_the_version_and_one_line_a_change():
+    lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    assert headings[0] == "## Unreleased"
+    assert headings[1].startswith(f"## {VERSION} - ")
+    changes = lines[lines.index("## Unreleased") :]
+    assert [line for line in changes if len(line) > 130] == []
+    assert [line for line in changes if line.startswith(" ")] == []  # a second line of a change
+    subjects = {line for line in changes if line.startswith("### ")}
+    assert subjects <= {"### Added", "### Changed", "### Fixed"}
+
+
 def test_contributing_is_one_screen_and_its_commands_exist():
     page = (ROOT / "CONTRIBUTING.md").read_text()
     assert len(page.splitlines()) <= 60
