@@ -146,6 +146,43 @@ def test_errors_of_callers_functions_stay_as_they_are() -> None:
         sd.scan(body, 0.0, sd.symbol("v", 3))
 
 
+_LONG = list(range(10_000))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: sd.sin(_LONG),
+        lambda: sd.symbol(_LONG),
+        lambda: sd.symbol("x" * 10_000 + "!"),
+        lambda: sd.symbol("x, " * 10_000),
+        lambda: sd.symbol("x", [*_LONG, -1]),
+        lambda: sd.symbol("x", [*_LONG, 2.5]),
+        lambda: sd.symbol("x", [" " + "n" * 10_000]),
+        lambda: sd.symbol("x", dtype="x" * 10_000),
+        lambda: sd.reshape(sd.symbol("x"), _LONG),
+        lambda: sd.einsum("abc" * 10_000, sd.symbol("x")),
+        lambda: sd.einsum("ab," * 10_000, sd.symbol("x")),
+        lambda: sd.einsum(sd.symbol("x"), [60] * 10_000),
+        lambda: sd.pad(sd.symbol("x", 3), [-1] * 10_000),
+        lambda: sd.tile(sd.symbol("x", 3), [-1] * 10_000),
+        lambda: sd.repeat(sd.symbol("x", 3), [-1] * 10_000),
+        lambda: sd.symbol("x", 3)[["a"] * 10_000],
+        lambda: sd.symbol("x").subs(_LONG),
+        lambda: sd.substitute(sd.symbol("x"), {"y" * 10_000: 1}),
+        lambda: sd.odeint(lambda y, t: y, 1.0, sd.symbol("t", 3), method="RK" * 10_000),
+        lambda: nm.lower(sd.symbol("x"), _LONG),
+        lambda: nm.lower(sd.symbol("x"), sd.symbol("x"), backend="n" * 10_000),
+        lambda: nm.plot(_LONG, sd.symbol("x")),
+        lambda: nm.check.audit(_LONG, gradient=np.cos, inputs={"x": ()}),
+    ],
+)
+def test_messages_do_not_quote_long_arguments_whole(call: Any) -> None:
+    with pytest.raises((TypeError, ValueError, IndexError, NotImplementedError)) as caught:
+        call()
+    assert len(str(caught.value)) < 400
+
+
 class _Broken:
     """An object whose methods all fail for a reason of its own."""
 

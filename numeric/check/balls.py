@@ -16,6 +16,7 @@ from numeric.extras import extra
 from symdiff.exact.evaluation import prepared
 from symdiff.graph.arguments import door, whole
 from symdiff.graph.expr import free_symbols
+from symdiff.graph.number import shortened
 from symdiff.locks import fork_safe_lock
 from symdiff.transforms.substitution import named
 
@@ -151,9 +152,11 @@ def enclose(
     ValueError: enclose: log of ... has no bounded real value
     """
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 10_000:
-        raise ValueError(f"enclose: {digits!r} is not a number of digits from 1 to 10000")
+        raise ValueError(f"enclose: {shortened(digits)} is not a number of digits from 1 to 10000")
     if not 1 <= whole("enclose", "pieces", pieces) <= _MOST_PIECES:
-        raise ValueError(f"enclose: pieces={pieces!r} is no number from 1 to {_MOST_PIECES:,}")
+        raise ValueError(
+            f"enclose: pieces={shortened(pieces)} is no number from 1 to {_MOST_PIECES:,}"
+        )
     flint = imported("enclose")
     lower, upper = _box(f, subs or {})
     outputs, low, sizes = prepared("enclose", [f], lower)

@@ -14,6 +14,7 @@ from numeric.check.recorded import Recorded
 from numeric.check.sources import Lowered, Source, called, silent
 from numeric.lowering.function import Function, lower
 from symdiff.graph.axis_lengths import bound_sizes, lengths
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,12 +101,14 @@ def candidate(
         if source is None:
             continue
         if len(given.keys() & {"gradient", "vjp"}) > 1:
-            raise TypeError(f"{what}={given[what]!r} brings its derivatives: give it alone")
+            raise TypeError(
+                f"{what}={shortened(given[what])} brings its derivatives: give it alone"
+            )
         del given[what]
         found = source.offered(forward, inputs, point)
     for what, fn in given.items():
         if not callable(fn):
-            raise TypeError(f"{what}={fn!r} cannot be called")
+            raise TypeError(f"{what}={shortened(fn)} cannot be called")
         found.setdefault("name", called(fn))
     return Candidate(**found | given)
 
@@ -205,7 +208,8 @@ def _taken_by_tensors(
     if ran:
         makers = " or ".join(f"{make.__name__}(fn)" for make in ran)
         raise TypeError(
-            f"{what}={given!r} refuses NumPy arrays and takes tensors; where it is the function "
+            f"{what}={shortened(given)} refuses NumPy arrays and takes tensors; where it is the "
+            "function "
             f"whose derivatives are tested, say so by {makers}, and where it is the {what}, let "
             "it take and return NumPy arrays"
         )

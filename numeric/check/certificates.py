@@ -22,6 +22,7 @@ from symdiff.graph import ops
 from symdiff.graph.arguments import door, whole
 from symdiff.graph.expr import Expr, in_order
 from symdiff.graph.node import topological
+from symdiff.graph.number import shortened
 from symdiff.transforms.substitution import named
 
 if TYPE_CHECKING:
@@ -153,12 +154,14 @@ def certify(
     if isinstance(F, Expr):
         F = lower(F, in_order(F.free_symbols))
     if not isinstance(F, Function):
-        raise TypeError(f"certify: {F!r} is no Function; numeric.lower(f, [x, y]) makes one")
+        raise TypeError(
+            f"certify: {shortened(F)} is no Function; numeric.lower(f, [x, y]) makes one"
+        )
     expression = _scalar(F)
     if method not in ("search", "proven"):
-        raise ValueError(f"certify: method {method!r}; it is 'search' or 'proven'")
+        raise ValueError(f"certify: method {shortened(method)}; it is 'search' or 'proven'")
     if dtype not in ("float64", "float32"):
-        raise ValueError(f"certify: dtype {dtype!r}; it is 'float64' or 'float32'")
+        raise ValueError(f"certify: dtype {shortened(dtype)}; it is 'float64' or 'float32'")
     ranges = _ranges(F, box)
     if method == "proven":
         imported("certify(method='proven')")

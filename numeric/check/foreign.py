@@ -15,6 +15,7 @@ import numpy as np
 from numeric.check.sources import Source, moved, named, one_or_all, real_places
 from numeric.extras import extra
 from symdiff.graph.arguments import door
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,7 +157,7 @@ def from_tensors(fn: object) -> Source:
 def _callable(fn: object, what: str) -> Callable[..., Any]:
     found = getattr(fn, "apply", fn) if hasattr(fn, "backward") else fn  # a Function's class
     if not callable(found):
-        raise TypeError(f"{what}: {fn!r} cannot be called")
+        raise TypeError(f"{what}: {shortened(fn)} cannot be called")
     return found
 
 

@@ -26,6 +26,7 @@ from symdiff.exact.evaluation import evalf, one_mpmath, plain_number, plain_valu
 from symdiff.graph import ops
 from symdiff.graph.arguments import door
 from symdiff.graph.axis_lengths import lengths
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -238,7 +239,7 @@ def _repeated(by: Sequence[Any]) -> list[Expr]:
         elif isinstance(getattr(x, "op", None), ops.Symbol):
             symbols.append(x)
         else:
-            raise TypeError(f"reference: {x!r} is not a symbol, nor how often after one")
+            raise TypeError(f"reference: {shortened(x)} is not a symbol, nor how often after one")
     if not symbols:
         raise TypeError("reference: a derivative is by one symbol at least")
     return symbols

@@ -16,6 +16,7 @@ from numeric.check.points import Input
 from numeric.lowering.function import Function
 from symdiff.graph import ops
 from symdiff.graph.expr import Expr
+from symdiff.graph.number import shortened
 from symdiff.transforms.closing import closed
 
 if TYPE_CHECKING:
@@ -131,12 +132,12 @@ def _inputs_of(who: str, wrt: object, real: Sequence[Expr]) -> tuple[Expr, ...]:
         name = one.name if isinstance(one, Expr) and isinstance(one.op, ops.Symbol) else one
         if not isinstance(name, str) or name not in known:
             raise ValueError(
-                f"{who}: wrt: {one!r} is none of the real inputs {', '.join(known)}; give a name "
-                "or a list of them"
+                f"{who}: wrt: {shortened(one)} is none of the real inputs {', '.join(known)}; "
+                "give a name or a list of them"
             )
         chosen.append(known[name])
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"{who}: wrt: {wrt!r} is empty or names an input twice")
+        raise ValueError(f"{who}: wrt: {shortened(wrt)} is empty or names an input twice")
     return tuple(chosen)
 
 
@@ -165,8 +166,8 @@ def read_inputs(
             continue
         if array.dtype.kind != "f":
             raise TypeError(
-                f"{who}: the input {name} is {given!r}; give a shape (a length, or a tuple of "
-                "lengths) or an example array of real numbers"
+                f"{who}: the input {name} is {shortened(given)}; give a shape (a length, or a "
+                "tuple of lengths) or an example array of real numbers"
             )
         symbols.append(sd.symbol(name, array.shape))
         drawn.append(Input(name, array.shape, *_bounds(who, name, domain), given=array))
@@ -227,8 +228,8 @@ def _tracer(
 
         return traced, forward, name
     raise TypeError(
-        f"{who}: forward is {forward!r} of type {type(forward).__name__}; give an expression, its "
-        "text, a SymPy expression, or a function of NumPy arrays"
+        f"{who}: forward is {shortened(forward)} of type {type(forward).__name__}; give an "
+        "expression, its text, a SymPy expression, or a function of NumPy arrays"
     )
 
 

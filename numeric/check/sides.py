@@ -12,6 +12,7 @@ import symdiff as sd
 from numeric.check.settings import read_inputs, tracer
 from numeric.lowering.function import Function
 from symdiff.graph.expr import Expr
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -118,8 +119,8 @@ def _side(given: object, symbols: Sequence[Expr]) -> Side:
     name = _name(given)
     if not callable(given):
         raise TypeError(
-            f"why: {given!r} of type {type(given).__name__} is no formula; give an expression, its "
-            "text, a SymPy expression, or a function of NumPy arrays"
+            f"why: {shortened(given)} of type {type(given).__name__} is no formula; give an "
+            "expression, its text, a SymPy expression, or a function of NumPy arrays"
         )
     function = _arranged(given, [x.name for x in symbols])
     trace, _, _ = tracer("why", function, {})

@@ -16,6 +16,7 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols, in_order
 from symdiff.graph.leaves import as_expr, symbol
+from symdiff.graph.number import shortened
 from symdiff.transforms.substitution import substitute
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def unknown_symbols(
         raise ValueError(f"{what}: there is no unknown")
     for x in [*xs, *others]:
         if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
-            raise TypeError(f'{what}: {x!r} is not a symbol; sd.symbol("x", 3) makes one')
+            raise TypeError(f'{what}: {shortened(x)} is not a symbol; sd.symbol("x", 3) makes one')
         if x.dtype is not float:
             raise NotDifferentiable(f"{what}: {x.name} is not real: it does not vary continuously")
     if len({*xs, *others}) < len(xs) + len(others):
@@ -156,7 +157,7 @@ def _data(
         if name in {x.name for x in xs}:
             raise TypeError(f"{what}: {name} is an unknown and can have no value")
         if name not in rest:
-            raise TypeError(f"{what}: the formula has no data {name!r}; it has {known}")
+            raise TypeError(f"{what}: the formula has no data {shortened(name)}; it has {known}")
     missing = [name for name in rest if name not in data]
     if missing:
         names = ", ".join(f"{name}=..." for name in missing)

@@ -20,6 +20,7 @@ from symdiff.graph.axis_lengths import become, bound_sizes, check_lengths, deter
 from symdiff.graph.axis_lengths import names as names_of
 from symdiff.graph.expr import Expr, Symbols, free_symbols
 from symdiff.graph.lengths import Length
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -289,7 +290,9 @@ class Signature:
                 told = [x.name for x in self.inputs for dim in x.shape if name in _names(dim)]
                 if told:
                     instead = f"; {name} is a length, which is learnt from the shape of {told[0]}"
-                raise TypeError(f"no input is named {name!r}; the inputs are {self}{instead}")
+                raise TypeError(
+                    f"no input is named {shortened(name)}; the inputs are {self}{instead}"
+                )
             if name in given:
                 raise TypeError(f"input {name} is given twice, by place and by name")
             given[name] = value
@@ -340,7 +343,7 @@ class Signature:
             and key is not self.given[place]
             and become(key, [self.inputs[place]]) is not self.inputs[place]
         ):
-            raise ValueError(f"{method}: {key!r} is no input; those are {self}")
+            raise ValueError(f"{method}: {shortened(key)} is no input; those are {self}")
         return place
 
     def by_input(
@@ -408,8 +411,8 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
         return _native(value)  # as most are
     if isinstance(value, Expr):
         raise TypeError(
-            f"{what} {x.name}: expected numbers, got the expression {value!r}; sd.substitute puts "
-            "expressions into formulas"
+            f"{what} {x.name}: expected numbers, got the expression {shortened(value)}; "
+            "sd.substitute puts expressions into formulas"
         )
     try:
         # A Python integer of any size is a real number; NumPy would make an object of a large one.

@@ -40,6 +40,7 @@ from symdiff.graph.axis_lengths import become, bound, bound_sizes, lengths
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr
 from symdiff.graph.node import topological
+from symdiff.graph.number import shortened
 from symdiff.guesses import without, written
 from symdiff.interchange.pickling import apart, together
 from symdiff.locks import once
@@ -115,14 +116,15 @@ def lower(
     for x in xs:
         if not isinstance(x, Expr) or not isinstance(x.op, ops.Symbol):
             raise TypeError(
-                f"lower: input {x!r} is not a symbol; formulas come first, as in lower(f, [x, y])"
+                f"lower: input {shortened(x)} is not a symbol; formulas come first, as in "
+                "lower(f, [x, y])"
             )
     nodes = topological(ys)
     given = frozenset(xs)
     others = [x for x in nodes if isinstance(x.op, ops.Symbol) and x not in given]
     symbols = tuple([become(x, others) for x in xs]) if others else xs
     if threads is not None and (threads.__class__ is not int or threads < 1):
-        raise ValueError(f"lower: threads is {threads!r}; give a positive int, or None")
+        raise ValueError(f"lower: threads is {shortened(threads)}; give a positive int, or None")
     native = has_native(backend)
     exact_order = boolean("lower", "exact_order", exact_order)
     fastmath = boolean("lower", "fastmath", fastmath)

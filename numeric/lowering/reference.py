@@ -31,6 +31,7 @@ from symdiff.graph.axis_lengths import (
 )
 from symdiff.graph.expr import Expr, check_names
 from symdiff.graph.node import topological
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -72,7 +73,9 @@ def interpret(outputs: Expr | Sequence[Expr], env: Mapping[Any, object]) -> Any:
     wanted = [outputs] if isinstance(outputs, Expr) else list(outputs)
     for y in wanted:
         if not isinstance(y, Expr):
-            raise TypeError(f"interpret: {y!r} of type {type(y).__name__} is not an expression")
+            raise TypeError(
+                f"interpret: {shortened(y)} of type {type(y).__name__} is not an expression"
+            )
     kinks = kinks_in(wanted) if raising() else []
     asked = questions(kinks)
     order = definitions_first(topological([*wanted, *asked]))
@@ -256,9 +259,11 @@ def _symbol_of(key: object, named: Mapping[str, Expr], axes: Sequence[str]) -> E
         if isinstance(key.op, ops.Symbol):
             found = named.get(key.name)
             return key if found is None or found is key else become(key, [found])
-        raise TypeError(f"{key!r} is not a symbol: only symbols are given values")
+        raise TypeError(f"{shortened(key)} is not a symbol: only symbols are given values")
     if not isinstance(key, str):
-        raise TypeError(f"{key!r} of type {type(key).__name__} is neither a symbol nor a name")
+        raise TypeError(
+            f"{shortened(key)} of type {type(key).__name__} is neither a symbol nor a name"
+        )
     if key in named:
         return named[key]
     if key in axes:
@@ -277,7 +282,7 @@ def _kind(x: Expr) -> str:
 
 def _axis_length(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise TypeError(f"axis length {name}: {value!r} is not an integer >= 0")
+        raise TypeError(f"axis length {name}: {shortened(value)} is not an integer >= 0")
     return int(value)
 
 

@@ -21,6 +21,7 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
+from symdiff.graph.number import shortened
 from symdiff.transforms.row_sums import row_sums
 
 if TYPE_CHECKING:
@@ -306,7 +307,9 @@ class Sharded:
                 raise unfit(method, "wrt", "an input, its name or a list of them", key)
             place = self._places.get(_name(key) if isinstance(key, Expr) else key)
             if place is None:
-                raise ValueError(f"{method}: {key!r} is no input; those are {list(self._places)}")
+                raise ValueError(
+                    f"{method}: {shortened(key)} is no input; those are {list(self._places)}"
+                )
             x = self.inputs[place]
             if any(x is other for other in self.rows):
                 raise ValueError(
@@ -401,7 +404,7 @@ class Sharded:
         data = dict(zip(names, args, strict=False))
         for name, value in named.items():
             if name not in self._places:
-                raise TypeError(f"{name!r} is no input; those are {names}")
+                raise TypeError(f"{shortened(name)} is no input; those are {names}")
             if name in data:
                 raise TypeError(f"{name} is given twice, by place and by name")
             data[name] = value

@@ -25,6 +25,7 @@ from numeric.show.subjects import (
 )
 from symdiff.display.printing import short
 from symdiff.graph.arguments import door
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -101,7 +102,7 @@ def _field(f: object, variables: object, at: object, given: object) -> Field:
         a, b = (float(known[root(v)].flat[places(v, known[root(v)])[0]]) for v in (x, y))
         point = a, b
     elif any(there):
-        raise ValueError(f"{what}: a point has values for both variables; at={at!r}")
+        raise ValueError(f"{what}: a point has values for both variables; at={shortened(at)}")
     field = Field(expr, (x, y), known, ((-3.0, 3.0), (-3.0, 3.0)), point)
     start = point or (0.0, 0.0)
     (value,) = field.slice(expr)(*([v] for v in start))
@@ -118,7 +119,7 @@ def _ends(field: Field, given: Any) -> Ends:
         one = many and not any(np.iterable(part) for part in given)
         pairs = [given, given] if one else list(given) if many else []
         if len(pairs) != 2:
-            raise TypeError(f"plot_field: range={given!r} is neither a pair nor two pairs")
+            raise TypeError(f"plot_field: range={shortened(given)} is neither a pair nor two pairs")
         first, second = (interval("plot_field", pair) for pair in pairs)
     else:
         about = field.point or (0.0, 0.0)

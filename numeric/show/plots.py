@@ -31,6 +31,7 @@ from symdiff.display.printing import short
 from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.graph.arguments import door
 from symdiff.graph.axes import shape_text
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,7 @@ class Subject:
 
     def __init__(self, what: str, f: object, x: object, order: int, at: object) -> None:
         if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= HIGHEST:
-            raise ValueError(f"{what}: order={order!r} is no number from 0 to {HIGHEST}")
+            raise ValueError(f"{what}: order={shortened(order)} is no number from 0 to {HIGHEST}")
         self.what, self.order = what, order
         self.f = formula(what, f, [x] if x is not None else ())
         self.x = single(what, variable(what, self.f, x))

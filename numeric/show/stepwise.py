@@ -22,6 +22,7 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import free_symbols, is_within
 from symdiff.graph.leaves import as_expr, named_dummy
 from symdiff.graph.node import make, topological
+from symdiff.graph.number import shortened
 from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def steps(
     if isinstance(x, str):
         x = next((s for s in f.free_symbols if s.name == x), sd.symbol(x))
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise ValueError(f"steps: order {order!r} is not an integer >= 1")
+        raise ValueError(f"steps: order {shortened(order)} is not an integer >= 1")
     before = f
     if order > 1:
         if x.shape:

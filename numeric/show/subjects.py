@@ -22,7 +22,7 @@ from symdiff.graph import ops
 from symdiff.graph.arguments import reals
 from symdiff.graph.expr import Expr, in_order
 from symdiff.graph.leaves import as_expr
-from symdiff.graph.number import is_number
+from symdiff.graph.number import is_number, shortened
 from symdiff.locks import cached_property
 from symdiff.transforms.substitution import named
 
@@ -71,8 +71,8 @@ def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
         return as_expr(found)
     except TypeError as error:
         raise TypeError(
-            f"{what}: {f!r} is no formula; give an expression, a text, a lowered Function or a "
-            "Python function"
+            f"{what}: {shortened(f)} is no formula; give an expression, a text, a lowered "
+            "Function or a Python function"
         ) from error
 
 
@@ -91,12 +91,18 @@ def variable(what: str, f: Expr, x: object) -> Expr:
     if isinstance(x, str):
         found = [s for s in free if s.name == x]
         if not found:
-            raise ValueError(f"{what}: no symbol is named {x!r}; the free symbols are {names}")
+            raise ValueError(
+                f"{what}: no symbol is named {shortened(x)}; the free symbols are {names}"
+            )
         return found[0]
     if isinstance(x, list | tuple) and len(x) == 2 and what == "plot":
-        raise TypeError(f"plot: {x!r} are two variables; nm.plot_field(f, [x, y]) draws these")
+        raise TypeError(
+            f"plot: {shortened(x)} are two variables; nm.plot_field(f, [x, y]) draws these"
+        )
     if not isinstance(x, Expr) or component(x) is None:
-        raise TypeError(f"{what}: {x!r} is neither a symbol, an element of one, nor a name")
+        raise TypeError(
+            f"{what}: {shortened(x)} is neither a symbol, an element of one, nor a name"
+        )
     return x
 
 
@@ -121,7 +127,7 @@ def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr,
     elif len(variables) == 1 and not variables[0].args and is_number(at):
         given = {variables[0]: at}
     else:
-        raise TypeError(f"{what}: at={at!r} is not a mapping from symbols to values")
+        raise TypeError(f"{what}: at={shortened(at)} is not a mapping from symbols to values")
     found = {
         x: reals(what, x.name, value).astype(np.float64 if x.dtype is float else None)
         for x, value in named(what, free, given, strict=True).items()
@@ -322,11 +328,11 @@ def by_variable(what: str, given: Any, variables: Sequence[Expr]) -> Any:
     for v in variables:
         keys = [k for k in given if k is v or (isinstance(k, str) and k == sd.text(v))]
         if not keys:
-            raise ValueError(f"{what}: range={given!r} has no entry for {sd.text(v)}")
+            raise ValueError(f"{what}: range={shortened(given)} has no entry for {sd.text(v)}")
         found.append(given[keys[0]])
     if len(given) > len(found):
         names = ", ".join(map(sd.text, variables))
-        raise ValueError(f"{what}: range={given!r} has entries other than for {names}")
+        raise ValueError(f"{what}: range={shortened(given)} has entries other than for {names}")
     return found
 
 
@@ -335,7 +341,7 @@ def interval(what: str, given: Any) -> tuple[float, float]:
     try:
         low, high = map(float, given)
     except (TypeError, ValueError):
-        raise TypeError(f"{what}: range={given!r} is no pair of numbers") from None
+        raise TypeError(f"{what}: range={shortened(given)} is no pair of numbers") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"{what}: range={given!r} is no finite range, low < high")
+        raise ValueError(f"{what}: range={shortened(given)} is no finite range, low < high")
     return low, high

@@ -18,6 +18,7 @@ from numeric.tracing.nested import filled, flat
 from numeric.tracing.surroundings import key, surroundings
 from numeric.tracing.trace import Trace, checked, counted, requires
 from symdiff.contexts import contained
+from symdiff.graph.number import shortened
 from symdiff.locks import fork_safe_lock
 
 if TYPE_CHECKING:
@@ -211,5 +212,5 @@ def compile(  # PyTorch's name
     if model is None:
         return functools.partial(compile, disable=disable)
     if not callable(model):
-        raise TypeError(f"compile: {model!r} is not a function")
+        raise TypeError(f"compile: {shortened(model)} is not a function")
     return model if disable or isinstance(model, Compiled) else Compiled(model)

@@ -13,6 +13,7 @@ from numeric.tracing.trace import counted
 from symdiff.errors import ShapeError
 from symdiff.graph.axes import shape_text
 from symdiff.graph.leaves import symbol
+from symdiff.graph.number import shortened
 from symdiff.transforms import loops
 from symdiff.transforms.bodies import replaced
 
@@ -173,8 +174,8 @@ def _check_tensors(name: str, what: str, tree: object, verb: str = "returned") -
     for part in contents(tree):
         if part is not None and not isinstance(part, Tensor):
             raise TypeError(
-                f"func.{name}: {what} {verb} a structure with {part!r}, which is no Tensor; "
-                "as_tensor() makes one of numbers"
+                f"func.{name}: {what} {verb} a structure with {shortened(part)}, which is no "
+                "Tensor; as_tensor() makes one of numbers"
             )
 
 

@@ -11,6 +11,7 @@ from numeric.tracing.functions_as_formulas import Inner, executed, program, trac
 from numeric.tracing.loops import check_returned, refuse_checks, started
 from numeric.tracing.nested import filled
 from symdiff.graph.leaves import symbol
+from symdiff.graph.number import shortened
 from symdiff.transforms import odes, solutions
 from symdiff.transforms.bodies import replaced
 
@@ -95,7 +96,9 @@ def odeint(
     name = "odeint"
     tree, start = _started(name, y0, "y0")
     if not isinstance(t, Tensor):
-        raise TypeError(f"func.odeint: t is {t!r}, which is no Tensor; as_tensor() makes one")
+        raise TypeError(
+            f"func.odeint: t is {shortened(t)}, which is no Tensor; as_tensor() makes one"
+        )
 
     def call(given: list[Tensor]) -> object:
         answer = rhs(filled(tree, given[:-1]), given[-1])
@@ -104,7 +107,9 @@ def odeint(
 
     for what, tolerance in (("rtol", rtol), ("atol", atol)):
         if not tolerance >= 0:
-            raise ValueError(f"func.odeint: {what} is {tolerance!r}; expected a number, 0 or more")
+            raise ValueError(
+                f"func.odeint: {what} is {shortened(tolerance)}; expected a number, 0 or more"
+            )
     time = blank(np.empty((), t._array.dtype))
     capture = _captured(name, call, [*start, t], [*start, time])
 
@@ -165,7 +170,7 @@ def _solved(
 def _started(name: str, start: object, what: str) -> tuple[object, list[Tensor]]:
     tree, tensors = started(name, start, what)
     if not tensors:
-        raise ValueError(f"func.{name}: {what} is {start!r}, in which no Tensor is")
+        raise ValueError(f"func.{name}: {what} is {shortened(start)}, in which no Tensor is")
     return tree, tensors
 
 

@@ -19,6 +19,7 @@ from symdiff.graph.algebra import as_numeric, int_power, primitive, scale, selec
 from symdiff.graph.arguments import described, names_arguments
 from symdiff.graph.expr import pi
 from symdiff.graph.leaves import as_expr, number_node
+from symdiff.graph.number import shortened
 from symdiff.scalars.formula import VOCABULARY, canonical, kernel_symbol
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
     ((3,), (3,))
     """
     if not isinstance(name, str) or not name.isidentifier():
-        raise ValueError(f"pointwise: the name {name!r} is not an identifier")
+        raise ValueError(f"pointwise: the name {shortened(name)} is not an identifier")
     parameters = list(inspect.signature(fn).parameters.values())
     for parameter in parameters:
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):

@@ -20,6 +20,7 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import opaque
 from symdiff.graph.axes import shape_text
 from symdiff.graph.contraction import contract
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
@@ -219,7 +220,7 @@ def qr(x: Operand, /, mode: str = "reduced") -> QRResult:
     operand = matrices("qr", x)
     m, n = operand.shape[-2:]
     if mode != "reduced":
-        raise Unsupported(f"qr: mode {mode!r}; only 'reduced' is known")
+        raise Unsupported(f"qr: mode {shortened(mode)}; only 'reduced' is known")
     if m != n and (isinstance(m, str) or isinstance(n, str)):
         raise Unsupported(
             f"qr: the matrices of shape {shape_text(operand.shape)} are not known to be at least "
@@ -241,7 +242,7 @@ def matrix_power(x: Operand, n: int, /) -> Expr:
     """
     operand = matrices("matrix_power", x, square=True)
     if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"matrix_power: exponent {n!r} is not an integer")
+        raise TypeError(f"matrix_power: exponent {shortened(n)} is not an integer")
     if n < 0:
         operand, n = inv(operand), -n
     result: Expr | None = None

@@ -31,6 +31,7 @@ from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, Operand
 from symdiff.graph.leaves import as_expr, fixed_places, number_node, number_of
 from symdiff.graph.lengths import Length, is_natural
+from symdiff.graph.number import shortened
 from symdiff.graph.ranges import WHOLE, Line, Step, between, line, step_of
 
 if TYPE_CHECKING:
@@ -148,7 +149,9 @@ def _part(part: object) -> Any:
     try:
         array = np.asarray(part)
     except ValueError:
-        raise IndexError(f"getitem: {part!r} is no array: its rows differ in length") from None
+        raise IndexError(
+            f"getitem: {shortened(part)} is no array: its rows differ in length"
+        ) from None
     if array.size == 0 and isinstance(part, list):
         array = array.astype(np.intp)
     if array.dtype.kind in "iu":
@@ -158,7 +161,7 @@ def _part(part: object) -> Any:
             return array
         raise Unsupported("getitem: a single boolean as index; use where")
     raise IndexError(
-        f"getitem: {part!r} is neither an integer, a slice, None, Ellipsis "
+        f"getitem: {shortened(part)} is neither an integer, a slice, None, Ellipsis "
         f"nor an array of integers or booleans"
     )
 
@@ -216,7 +219,8 @@ def _slice(part: slice, axis: int, length: int | str) -> slice:
     for end in (part.start, part.stop, part.step):
         if not (end is None or isinstance(end, Length) or hasattr(end, "__index__")):
             raise TypeError(
-                f"getitem: a slice takes integers, lengths as x.shape[0] and None, got {end!r}"
+                f"getitem: a slice takes integers, lengths as x.shape[0] and None, got "
+                f"{shortened(end)}"
             )
     if isinstance(length, str):
         if part in (_WHOLE, slice(None, None, 1), slice(0, None), slice(0, None, 1)):

@@ -27,6 +27,7 @@ from symdiff.graph.algebra import mul, opaque
 from symdiff.graph.axes import PATTERNS, broadcast_shapes, letter_name, shape_text
 from symdiff.graph.contraction import broadcast_to, contract
 from symdiff.graph.leaves import as_expr
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -255,12 +256,12 @@ def einsum(subscripts: str | Operand, /, *operands: object) -> Expr:
     words = inputs.split(",")
     if len(words) != len(terms):
         raise ValueError(
-            f"einsum: {subscripts!r} has {len(words)} operands, {len(terms)} were given"
+            f"einsum: {shortened(subscripts)} has {len(words)} operands, {len(terms)} were given"
         )
     spans = [_span(subscripts, word, x) for word, x in zip(words, terms, strict=True)]
     widest = max((span for span in spans if span is not None), default=0)
     lengths = _Lengths(
-        f"einsum {subscripts!r}",
+        f"einsum {shortened(subscripts)}",
         lambda k: string.ascii_letters[k - widest] if k >= widest else f"number {k} of ...",
     )
     for word, x, span in zip(words, terms, spans, strict=True):
@@ -271,7 +272,7 @@ def einsum(subscripts: str | Operand, /, *operands: object) -> Expr:
     _span(subscripts, output, None)
     out = _letters(output, widest, widest)
     if unknown := [c for c in output.replace("...", "") if c not in inputs]:
-        raise ValueError(f"einsum: {subscripts!r}: no operand has {unknown[0]}")
+        raise ValueError(f"einsum: {shortened(subscripts)}: no operand has {unknown[0]}")
     return lengths.contract(out)
 
 
@@ -287,7 +288,8 @@ def _lettered(operands: list[Any]) -> tuple[str, tuple[Any, ...]]:
             for k in axes
         ):
             raise TypeError(
-                f"einsum: {axes!r} is no list of axes (numbers from 0 to 51, or ...): write "
+                f"einsum: {shortened(axes)} is no list of axes (numbers from 0 to 51, or ...): "
+                "write "
                 'einsum("ij,jk->ik", A, B) or einsum(A, [0, 1], B, [1, 2], [0, 2])'
             )
         words.append("".join("..." if k is Ellipsis else string.ascii_letters[k] for k in axes))
@@ -300,14 +302,16 @@ def _span(subscripts: str, word: str, x: Expr | None) -> int | None:
     letters = word.replace("...", "", 1)
     if any(c not in string.ascii_letters for c in letters):
         raise ValueError(
-            f"einsum: {subscripts!r}: {word!r} is not made of letters and at most one '...'"
+            f"einsum: {shortened(subscripts)}: {shortened(word)} is not made of letters and at "
+            "most one '...'"
         )
     if x is None:
         return None
     span = x.ndim - len(letters)
     if span < 0 or (span and letters == word):
         raise ValueError(
-            f"einsum: {subscripts!r}: {word!r} does not fit shape {shape_text(x.shape)}"
+            f"einsum: {shortened(subscripts)}: {shortened(word)} does not fit shape "
+            f"{shape_text(x.shape)}"
         )
     return None if letters == word else span
 
@@ -392,7 +396,9 @@ def solve_banded(l_and_u: tuple[int, int], ab: Operand, b: Operand, /) -> Expr:
     name = "solve_banded"
     lower, upper = map(index, l_and_u)
     if lower < 0 or upper < 0:
-        raise ValueError(f"{name}: {l_and_u!r} are not numbers of diagonals below and above")
+        raise ValueError(
+            f"{name}: {shortened(l_and_u)} are not numbers of diagonals below and above"
+        )
     bands = matrices(name, ab)
     if bands.shape[-2] != lower + upper + 1:
         raise ShapeError(

@@ -43,6 +43,7 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, dummy, full, number_node, number_of
 from symdiff.graph.lengths import Length, LengthLetter, is_natural, like
 from symdiff.graph.lengths import product as elements
+from symdiff.graph.number import shortened
 from symdiff.graph.ranges import between
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
     ((2, 3), (2, 3))
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing {indexing!r} is neither 'xy' nor 'ij'")
+        raise ValueError(f"meshgrid: indexing {shortened(indexing)} is neither 'xy' nor 'ij'")
     vectors = [_ranked(assembled(x), 1) for x in arrays]
     for x in vectors:
         if x.ndim > 1:
@@ -424,7 +425,9 @@ def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
         k = axis_of("roll", place, x.ndim)
         length = x.shape[k]
         if not isinstance(moved, int | np.integer | Length):
-            raise TypeError(f"roll: shift {moved!r} of type {type(moved).__name__} is no integer")
+            raise TypeError(
+                f"roll: shift {shortened(moved)} of type {type(moved).__name__} is no integer"
+            )
         if isinstance(moved, Length):
             up = not is_natural(-moved)
             first = length - moved if up else -moved
@@ -486,7 +489,7 @@ def repeat(x: Expr, repeats: Dim | Sequence[int], axis: int | None = None) -> Ex
     place = axis_of("repeat", axis, x.ndim)
     times = wholes("repeat", "repeats", repeats, Length)
     if any(isinstance(n, bool) or (isinstance(n, int) and n < 0) for n in times):
-        raise ValueError(f"repeat: {repeats!r} are not numbers of repetitions")
+        raise ValueError(f"repeat: {shortened(repeats)} are not numbers of repetitions")
     length = x.shape[place]
     if len(times) == 1:
         count = times[0]
@@ -518,7 +521,7 @@ def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
     """
     copies = wholes("tile", "reps", reps, Length)
     if any(isinstance(count, int) and count < 0 for count in copies):
-        raise ValueError(f"tile: {reps!r} are not numbers of copies")
+        raise ValueError(f"tile: {shortened(reps)} are not numbers of copies")
     copies = (1,) * (x.ndim - len(copies)) + copies
     x = _ranked_in_front(x, len(copies))
     shape = tuple(_times("tile", dim, count) for dim, count in zip(x.shape, copies, strict=True))
@@ -582,7 +585,7 @@ def pad(
     """
     if mode != "constant" and mode not in _MODES:
         raise Unsupported(
-            f"pad: mode {mode!r}; there are 'constant', {', '.join(map(repr, _MODES))}"
+            f"pad: mode {shortened(mode)}; there are 'constant', {', '.join(map(repr, _MODES))}"
         )
     widths = _widths(x, pad_width)
     if mode != "constant":
@@ -591,7 +594,7 @@ def pad(
             named = isinstance(before, Length) or isinstance(after, Length)
             if named and mode != "edge":
                 raise Unsupported(
-                    f"pad: {(before, after)} elements in mode {mode!r}; ints, or 'edge'"
+                    f"pad: {(before, after)} elements in mode {shortened(mode)}; ints, or 'edge'"
                 )
             if named or isinstance(length, str):
                 x = _extended(x, k, before, after, mode)
@@ -645,14 +648,15 @@ def _widths(x: Expr, pad_width: object) -> list[tuple[Dim, Dim]]:
         ) from None
     one_by_one = widths.ravel().tolist()
     if not all(isinstance(n, int | Length) and not isinstance(n, bool) for n in one_by_one):
-        raise TypeError(f"pad: widths {pad_width!r} are not integers")
+        raise TypeError(f"pad: widths {shortened(pad_width)} are not integers")
     if any(isinstance(n, int) and n < 0 for n in one_by_one):
-        raise ValueError(f"pad: widths {pad_width!r} are negative")
+        raise ValueError(f"pad: widths {shortened(pad_width)} are negative")
     try:
         table = np.broadcast_to(widths, (x.ndim, 2)).tolist()
     except ValueError:
         raise ValueError(
-            f"pad: widths {pad_width!r} do not fit the {x.ndim} axes of {shape_text(x.shape)}"
+            f"pad: widths {shortened(pad_width)} do not fit the {x.ndim} axes of "
+            f"{shape_text(x.shape)}"
         ) from None
     return [(before, after) for before, after in table]
 

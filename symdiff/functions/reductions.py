@@ -40,6 +40,7 @@ from symdiff.graph.arguments import boolean, names_arguments, real
 from symdiff.graph.axes import PATTERNS, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, full, number_node, number_of
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from symdiff.graph.axes import Word
@@ -359,7 +360,7 @@ def norm(
     if len(axes) == 2:
         return _matrix_norm(operand, ord, axes, keepdims)
     raise ValueError(
-        f"norm: no order {ord!r} for {len(axes)} axes of shape {shape_text(operand.shape)}"
+        f"norm: no order {shortened(ord)} for {len(axes)} axes of shape {shape_text(operand.shape)}"
     )
 
 
@@ -398,7 +399,7 @@ def _matrix_norm(x: Expr, ord: float | str, axes: tuple[int, ...], keepdims: boo
         result = _extreme_size(values, ord, -1) if not isinstance(ord, str) else sum(values, -1)
         return expand_dims(result, tuple(sorted(axes))) if keepdims else result
     if ord not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"norm: no order {ord!r} for matrices")
+        raise ValueError(f"norm: no order {shortened(ord)} for matrices")
     assert not isinstance(ord, str)
     summed, left = axes if builtins.abs(ord) == 1 else axes[::-1]
     sums = sum(builtins.abs(x), summed, keepdims=True)

@@ -25,6 +25,7 @@ from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, checked_shape, number_node, number_of
 from symdiff.graph.lengths import Length, LengthLetter
 from symdiff.graph.node import Node
+from symdiff.graph.number import shortened
 from symdiff.graph.ranges import Line, Step, between, count, places_of
 from symdiff.graph.rearrangement import rearranged
 from symdiff.guesses import written
@@ -130,7 +131,8 @@ def _no_axis(name: str, axis: Node) -> TypeError:
     }
     of_two = f"; of two operands, element by element, it is {elementwise.get(name)}"
     return TypeError(
-        f"{name}: the axis is the expression {axis!r}, not an int: several operands go into a "
+        f"{name}: the axis is the expression {shortened(axis)}, not an int: several operands go "
+        "into a "
         f"list, as in sd.{name}([x, y])" + (of_two if name in elementwise else "")
     )
 
@@ -649,8 +651,8 @@ def arange(start: Dim, stop: Dim | None = None, step: int = 1, /) -> Expr:
     for end in (first, last, step):
         if not isinstance(end, int | np.integer | lengths.Length) or isinstance(end, bool):
             raise TypeError(
-                f"arange: {end!r} is neither an int nor a length; sd.constant(np.arange(...)) "
-                "makes one of NumPy's arrays an expression"
+                f"arange: {shortened(end)} is neither an int nor a length; "
+                "sd.constant(np.arange(...)) makes one of NumPy's arrays an expression"
             )
     if not step:
         raise ValueError("arange: a step of 0")

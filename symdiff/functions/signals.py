@@ -34,6 +34,7 @@ from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.contraction import contract
 from symdiff.graph.leaves import as_expr, constant, full, number_node
 from symdiff.graph.lengths import Length, LengthLetter, is_natural
+from symdiff.graph.number import shortened
 from symdiff.graph.ranges import between
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
     if x.ndim != 1 or y.ndim != 1:
         raise ShapeError(f"{name}: {shape_text(x.shape)} and {shape_text(y.shape)} are not vectors")
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"{name}: mode {mode!r} is not 'full', 'same' or 'valid'")
+        raise ValueError(f"{name}: mode {shortened(mode)} is not 'full', 'same' or 'valid'")
     if isinstance(y.shape[0], Length) and _is_longer(y.shape[0], x.shape[0]):
         x, y = y, x
     n, m = _length(name, x, 0), _length(name, y, 0)

@@ -38,6 +38,7 @@ from symdiff.graph.arguments import real, wholes
 from symdiff.graph.axes import broadcast_shapes, shape_text
 from symdiff.graph.leaves import as_expr, constant, number_node
 from symdiff.graph.lengths import Length, LengthLetter
+from symdiff.graph.number import shortened
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
@@ -258,7 +259,7 @@ def quantile(
         return stack([quantile(x, v, axis, keepdims=keepdims) for v in q])
     q = real("quantile", "q", q)
     if not 0 <= q <= 1:
-        raise ValueError(f"quantile: {q!r} is not in [0, 1]")
+        raise ValueError(f"quantile: {shortened(q)} is not in [0, 1]")
     lines, n, axes = _sorted_lines("quantile", x, axis)
     if isinstance(n, Length):
         place = size(n - 1) * float(q)
@@ -317,7 +318,7 @@ def searchsorted(table: Operand | Sequence[float], x: Operand, /, side: str = "l
     """
     edges, values = constant(table), as_expr(x)
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side {side!r} is neither 'left' nor 'right'")
+        raise ValueError(f"searchsorted: side {shortened(side)} is neither 'left' nor 'right'")
     if edges.ndim != 1:
         raise ShapeError(f"searchsorted: a table of shape {shape_text(edges.shape)} is no vector")
     return opaque(opaque_ops.searchsorted_op(side == "right"), edges, values)

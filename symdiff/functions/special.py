@@ -12,7 +12,7 @@ from symdiff.functions.elementwise import Unary, binary, documented, log, log1p,
 from symdiff.graph.algebra import as_numeric, primitive, scale
 from symdiff.graph.expr import pi
 from symdiff.graph.leaves import as_expr, number_node, number_of
-from symdiff.graph.number import exact_exponent
+from symdiff.graph.number import exact_exponent, shortened
 from symdiff.scalars.formula import VOCABULARY
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def multigammaln(a: Operand, d: int, /) -> Expr:
     """
     dimension = number_of(as_expr(d, "multigammaln", "d"))
     if not isinstance(dimension, int) or dimension < 1:
-        raise ValueError(f"multigammaln: the dimension {d!r} is not an integer >= 1")
+        raise ValueError(f"multigammaln: the dimension {shortened(d)} is not an integer >= 1")
     listed("multigammaln", expressions=dimension)
     operand = as_numeric(as_expr(a))
     total = scale(Fraction(dimension * (dimension - 1), 4), log(pi))
@@ -93,7 +93,7 @@ def polygamma(n: int, x: Operand, /) -> Expr:
     """
     order = number_of(as_expr(n))
     if not isinstance(order, int) or order < 0:
-        raise ValueError(f"polygamma: the order {n!r} is not an integer >= 0")
+        raise ValueError(f"polygamma: the order {shortened(n)} is not an integer >= 0")
     return digamma(x) if order == 0 else primitive("polygamma", number_node(order), as_expr(x))
 
 
@@ -184,7 +184,7 @@ def expn(n: int, x: Operand, /) -> Expr:
     """
     order = number_of(as_expr(n))
     if not isinstance(order, int):
-        raise ValueError(f"expn: the order {n!r} is not an integer")
+        raise ValueError(f"expn: the order {shortened(n)} is not an integer")
     return primitive("expn", number_node(order), as_expr(x))
 
 
@@ -291,7 +291,7 @@ def _bessel(name: str, n: Operand, x: Operand) -> Expr:
     order = number_of(as_expr(n, name, "n"))
     if order is None or not -math.inf < order < math.inf:
         raise ValueError(
-            f"{name}: the order {n!r} is not a finite number; it has to be one, for there "
+            f"{name}: the order {shortened(n)} is not a finite number; it has to be one, for there "
             "is no derivative by it"
         )
     order = exact_exponent(order)  # derivatives have orders by whole numbers away from it
@@ -414,7 +414,7 @@ k0e, k1e = _of_order("kve", 0, "k0e"), _of_order("kve", 1, "k1e")
 def _polynomial(name: str, n: Operand, *operands: Operand) -> Expr:
     order = number_of(as_expr(n))
     if not isinstance(order, int) or order < 0:
-        raise ValueError(f"{name}: the order {n!r} is not an integer >= 0")
+        raise ValueError(f"{name}: the order {shortened(n)} is not an integer >= 0")
     return primitive(name, number_node(order), *map(as_expr, operands))
 
 
@@ -558,7 +558,9 @@ def lambertw(x: Operand, /, k: int = 0) -> Expr:
     """
     branch = number_of(as_expr(k))
     if branch not in (0, -1):
-        raise ValueError(f"lambertw: the branch k = {k!r} is neither 0 nor -1; others are complex")
+        raise ValueError(
+            f"lambertw: the branch k = {shortened(k)} is neither 0 nor -1; others are complex"
+        )
     return primitive("lambertwm1" if branch else "lambertw", as_expr(x))
 
 

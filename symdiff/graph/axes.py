@@ -23,6 +23,7 @@ Lengths: TypeAlias = "dict[int, Dim] | Shape"
 # remembered is how an operand with *any* lengths and elements is rearranged or summed: words in,
 # words and an op out.
 PATTERNS = 4096
+_MOST_AXES = 64  # of arrays of NumPy
 
 
 def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
@@ -70,11 +71,13 @@ def _misfit(name: str, shapes: Sequence[Shape], axis: int) -> ShapeError:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as it is written in messages: ``(3, n)``.
+    """A shape as it is written in messages: ``(3, n)``; the ends of one that no array can have.
 
-    >>> shape_text((3, "n")), shape_text((4,))
-    ('(3, n)', '(4,)')
+    >>> shape_text((3, "n")), shape_text((4,)), shape_text((2,) * 100)
+    ('(3, n)', '(4,)', '(2, 2, 2, 2, ..., 2, 2, 2, 2)')
     """
+    if len(shape) > _MOST_AXES:
+        return shape_text((*shape[:4], "...", *shape[-4:]))
     inner = ", ".join(map(str, shape))
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
 

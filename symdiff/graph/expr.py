@@ -46,6 +46,7 @@ from symdiff.graph.contraction import contract, strong
 from symdiff.graph.leaves import as_expr, full, number_node, number_of
 from symdiff.graph.lengths import Length, set_expression
 from symdiff.graph.node import Dim, Node, Op, Shape, make, set_node_class, topological
+from symdiff.graph.number import shortened
 from symdiff.graph.rearrangement import rearranged
 from symdiff.guesses import EXPRESSION, missing, without, written
 
@@ -560,8 +561,8 @@ def _operand(value: object) -> Any:
         return as_expr(value)
     if isinstance(value, str):
         raise TypeError(
-            f"{value!r} is no number; x.shape[0] is a length, which can be computed with, and "
-            "sd.parse reads formulas"
+            f"{shortened(value)} is no number; x.shape[0] is a length, which can be computed "
+            "with, and sd.parse reads formulas"
         )
     return NotImplemented
 

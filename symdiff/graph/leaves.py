@@ -11,6 +11,7 @@ import sympy as sp
 from symdiff.graph import number, ops
 from symdiff.graph.lengths import Length, LengthLetter, as_length, bounds, expression
 from symdiff.graph.node import Dim, Dtype, Node, Shape, make
+from symdiff.graph.number import shortened
 from symdiff.guesses import written
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
         ranged = isinstance(name, str) and ":" in name  # SymPy's x0:4
         remedy = "; write the names out, or make one symbol of that shape" if ranged else ""
         if isinstance(name, str) and len(names := name.replace(",", " ").split()) > 1:
-            remedy = f"; sd.symbols({' '.join(names)!r}) makes {len(names)} symbols"
-        raise ValueError(f"symbol name {name!r} is not an identifier{remedy}")
+            remedy = f"; sd.symbols({shortened(' '.join(names))}) makes {len(names)} symbols"
+        raise ValueError(f"symbol name {shortened(name)} is not an identifier{remedy}")
     name = unicodedata.normalize("NFKC", name)  # as Python reads identifiers, and so the parser
     shape = checked_shape(shape)
     dtype = checked_dtype(dtype)
@@ -85,7 +86,7 @@ def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
     elif isinstance(shape, int | str | np.integer):
         entries = (shape,)
     elif isinstance(shape, Node | bytes | dict | set) or not np.iterable(shape):
-        raise TypeError(f"shape {shape!r} is neither an int, a name nor a tuple of these")
+        raise TypeError(f"shape {shortened(shape)} is neither an int, a name nor a tuple of these")
     else:
         entries = tuple(shape)
     out: list[Dim] = []
@@ -95,11 +96,13 @@ def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
             continue
         length = dim if isinstance(dim, LengthLetter) else as_length(dim)
         if isinstance(length, Length) and _is_negative(length):
-            raise ValueError(f"axis length {dim!r} in shape {entries!r} is always negative")
+            raise ValueError(
+                f"axis length {shortened(dim)} in shape {shortened(entries)} is always negative"
+            )
         if length is None:
             raise ValueError(
-                f"axis length {dim!r} in shape {entries!r} is neither an int >= 0 nor a name, nor "
-                "a polynomial in names such as 'n - 1'"
+                f"axis length {shortened(dim)} in shape {shortened(entries)} is neither an int >= "
+                "0 nor a name, nor a polynomial in names such as 'n - 1'"
             )
         out.append(length)
     return tuple(out)
@@ -120,11 +123,12 @@ def checked_dtype(dtype: object) -> Dtype:
         kind = np.dtype(dtype).kind  # type: ignore[call-overload]  # NumPy says what is none
     except TypeError:
         raise TypeError(
-            f"{dtype!r} is no dtype: float, int or bool; lengths of several axes are a tuple, "
+            f"{shortened(dtype)} is no dtype: float, int or bool; lengths of several axes are a "
+            "tuple, "
             'symbol("x", (2, 3))'
         ) from None
     if kind not in KINDS:
-        raise TypeError(f"dtype {dtype!r} is not real, integer or boolean")
+        raise TypeError(f"dtype {shortened(dtype)} is not real, integer or boolean")
     return KINDS[kind]
 
 

@@ -56,7 +56,9 @@ def exact(value: object) -> Number:
     if isinstance(value, Decimal):
         return exact(Fraction(value)) if value.is_finite() else float(value)
     if isinstance(value, complex | np.complexfloating):
-        raise TypeError(f"complex number {value!r}: symdiff is real; pass real and imaginary parts")
+        raise TypeError(
+            f"complex number {shortened(value)}: symdiff is real; pass real and imaginary parts"
+        )
     remedy = ""
     if isinstance(value, tuple) and _is_one_expression(value):
         remedy = f": take {value[0]!r} itself, the tuple's only element, by [0]"
@@ -81,7 +83,13 @@ def _is_one_expression(values: tuple[object, ...]) -> bool:
 
 
 def shortened(value: object) -> str:
-    """``repr(value)``, the beginning of it if it is long."""
+    """``repr(value)``, the beginning of it if it is long.
+
+    >>> shortened([1, 2]), len(shortened([1] * 10**6)), len(shortened("x" * 10**6))
+    ('[1, 2]', 63, 63)
+    """
+    if value.__class__ in (list, tuple, str, bytes):  # of which no more is written than is shown
+        value = value[:_LONGEST_REPR]  # type: ignore[index]  # all four have it
     text = repr(value)
     return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}..."
 
@@ -114,7 +122,9 @@ def decimal(text: str) -> Fraction:
     """
     exponent = _EXPONENT.search(text)
     if exponent and not len(exponent[1]) <= _EXPONENT_DIGITS:
-        raise ValueError(f"{text!r} has an exponent of more than {_EXPONENT_DIGITS} digits")
+        raise ValueError(
+            f"{shortened(text)} has an exponent of more than {_EXPONENT_DIGITS} digits"
+        )
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):

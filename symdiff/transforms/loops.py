@@ -14,6 +14,7 @@ from symdiff.graph.algebra import as_real
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr, checked_shape, fixed_places, named_dummy, number_of
+from symdiff.graph.number import shortened
 from symdiff.guesses import written
 from symdiff.transforms.batching import batched
 from symdiff.transforms.bodies import replaced
@@ -130,13 +131,15 @@ def _steps_kept(checkpoint: bool | int, n: Dim) -> int:
         return 0
     if not isinstance(n, int):
         raise ValueError(
-            f"scan: checkpoint={checkpoint!r} needs a length that is a number, not {n}: give "
-            "xs of a known length"
+            f"scan: checkpoint={shortened(checkpoint)} needs a length that is a number, not {n}: "
+            "give xs of a known length"
         )
     if checkpoint is True:
         return max(math.isqrt(n), 1)
     if not isinstance(checkpoint, int | np.integer) or checkpoint < 1:
-        raise ValueError(f"scan: checkpoint={checkpoint!r} is neither a bool nor a number of steps")
+        raise ValueError(
+            f"scan: checkpoint={shortened(checkpoint)} is neither a bool nor a number of steps"
+        )
     return int(checkpoint)
 
 
@@ -197,8 +200,8 @@ def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
     for bound in (lower, upper):
         if isinstance(bound, bool) or not isinstance(bound, int | np.integer | str):
             raise TypeError(
-                f"fori_loop: {bound!r} is neither an int nor a length by name; a number of steps "
-                "that is computed needs a loop with a condition"
+                f"fori_loop: {shortened(bound)} is neither an int nor a length by name; a number "
+                "of steps that is computed needs a loop with a condition"
             )
     first, stop = (checked_shape((b,))[0] if isinstance(b, str) else int(b) for b in (lower, upper))
     if isinstance(first, int) and isinstance(stop, int):
@@ -240,7 +243,7 @@ def while_loop(
     0.25
     """
     if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 0:
-        raise ValueError(f"while_loop: max_steps={max_steps!r} is no number of steps")
+        raise ValueError(f"while_loop: max_steps={shortened(max_steps)} is no number of steps")
     carried = _carried("while_loop", init)
     shapes = [value.shape for value in carried]
     carry = named_dummy("carry", packed_shape(shapes))

@@ -32,6 +32,7 @@ from symdiff.graph.expr import Expr, check_names, free_symbols
 from symdiff.graph.leaves import as_expr, named_dummy
 from symdiff.graph.lengths import product
 from symdiff.graph.node import topological
+from symdiff.graph.number import shortened
 from symdiff.guesses import written
 from symdiff.opaque_ops.matrices import matrix_product, matrix_transpose
 from symdiff.transforms import batching
@@ -108,11 +109,13 @@ def odeint(
     """
     for name, given in (("events", events), ("dense_output", dense_output or None)):
         if given is not None:
-            raise Unsupported(f"odeint: {name}={given!r} is not supported; t has all times")
+            raise Unsupported(
+                f"odeint: {name}={shortened(given)} is not supported; t has all times"
+            )
     if not isinstance(method, str) or method not in TABLEAUS:
-        raise ValueError(f"odeint: method={method!r}; there are {', '.join(TABLEAUS)}")
+        raise ValueError(f"odeint: method={shortened(method)}; there are {', '.join(TABLEAUS)}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"odeint: max_steps={max_steps!r} is no number of steps")
+        raise ValueError(f"odeint: max_steps={shortened(max_steps)} is no number of steps")
     of, times = unknown("odeint", y0, "y", "rhs"), as_real(assembled(t))
     if times.ndim != 1 or times.shape[0] == 0:
         raise ShapeError(

@@ -14,6 +14,7 @@ from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr, check_names, free_symbols
 from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
 from symdiff.graph.node import topological
+from symdiff.graph.number import shortened
 from symdiff.guesses import written
 from symdiff.transforms.bodies import replaced
 from symdiff.transforms.closing import closed
@@ -171,7 +172,9 @@ def linear_solve(
     (50,)
     """
     if method not in _METHODS:
-        raise ValueError(f"linear_solve: method={method!r}; there are {', '.join(_METHODS)}")
+        raise ValueError(
+            f"linear_solve: method={shortened(method)}; there are {', '.join(_METHODS)}"
+        )
     of = unknown("linear_solve", b)
     right, x = of.start, of.x
     body = of.equations(matvec(of.given))
@@ -271,14 +274,14 @@ def solution(
     """
     name, x = of.name, of.x
     if solver is not None and not callable(solver):
-        raise TypeError(f"{name}: solver={solver!r} is not a function")
+        raise TypeError(f"{name}: solver={shortened(solver)} is not a function")
     if solver is not None and isinstance(of.tree, tuple | dict):
         raise ValueError(
             f"{name}: a solver looks for one array, x0 is {shown(of.tree)}: pack them into one "
             "array, or leave the solver out"
         )
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"{name}: max_steps={max_steps!r} is no number of steps")
+        raise ValueError(f"{name}: max_steps={shortened(max_steps)} is no number of steps")
     check_names(free_symbols([of.start, *outputs]))
     if slopes is None:
         slopes = jacobian_matrix(outputs[0], x)
@@ -293,7 +296,7 @@ def _expression(name: str, what: str, found: Any, shape: Shape) -> Expr:
         return as_real(as_expr(found))
     except TypeError:
         raise TypeError(
-            f"{name}: {what} returned {found!r}; expected an expression, of shape "
+            f"{name}: {what} returned {shortened(found)}; expected an expression, of shape "
             f"{shape_text(shape)}"
         ) from None
 

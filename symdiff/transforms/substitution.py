@@ -10,6 +10,7 @@ from symdiff.graph import ops
 from symdiff.graph.axis_lengths import become, determined
 from symdiff.graph.bound_lengths import with_values
 from symdiff.graph.expr import Expr, free_symbols
+from symdiff.graph.number import shortened
 from symdiff.guesses import written
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
         or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given)
     ):
         raise TypeError(
-            f"subs: {given!r} is not a mapping from symbols to values: write f.subs({{x: 3}}), "
+            f"subs: {shortened(given)} is not a mapping from symbols to values: write "
+            f"f.subs({{x: 3}}), "
             "f.subs(x, 3) or f.subs([(x, 3), (y, 4)])"
         )
     later: set[str] = set()
@@ -104,7 +106,7 @@ def named(
     """
     if not isinstance(given, Mapping):
         raise TypeError(
-            f"{name}: {given!r} is not a mapping from symbols to values, as {{x: 3}} is"
+            f"{name}: {shortened(given)} is not a mapping from symbols to values, as {{x: 3}} is"
         )
     by_name = {x.name: x for x in symbols}
     wanted = set(by_name.values())
@@ -115,7 +117,7 @@ def named(
             if x is None and strict:
                 has = [y.name for y in by_name.values() if key in determined([y.shape])]
                 raise ValueError(
-                    f"{name}: no symbol is named {key!r}; the free symbols are "
+                    f"{name}: no symbol is named {shortened(key)}; the free symbols are "
                     f"{', '.join(by_name) or 'none'}"
                     + (
                         f"; {key} is the length of an axis: give a value for {has[0]}"
@@ -127,7 +129,7 @@ def named(
             found_as = become(key, wanted)
             x = found_as if found_as in wanted else None
         else:
-            raise TypeError(f"{name}: {key!r} is not a symbol; only symbols have values")
+            raise TypeError(f"{name}: {shortened(key)} is not a symbol; only symbols have values")
         if x is not None:
             if x in found:
                 raise TypeError(f"{name}: symbol {x.name} is given twice")

@@ -428,8 +428,8 @@ _doors(
 )
 _doors(
     "a-text-with-a-mark-is-shifted",
-    "    if isinstance(error, _ABOUT_FORMULAS):\n        return error",
-    "    if isinstance(error, _ABOUT_FORMULAS):\n        pass",
+    "    if isinstance(error, (*_ABOUT_FORMULAS, MemoryError)):\n        return error",
+    "    if isinstance(error, MemoryError):\n        return error",
     "test_messages_name_function_and_argument",
 )
 _doors(
@@ -443,6 +443,18 @@ _doors(
     'call.__qualname__ = f"{function.__qualname__}.public"',
     "call.__qualname__ = function.__qualname__",
     "test_public_functions_can_be_pickled",
+)
+_doors(
+    "the-cause-of-a-refusal-is-lost",
+    "            return error\n    return None",
+    "            return None\n    return None",
+    "test_an_error_in_an_argument_is_the_cause_of_its_refusal",
+)
+_doors(
+    "a-long-argument-is-quoted-whole",
+    "text if len(text) <= _LONGEST_REPR else",
+    "text if True else",
+    "test_messages_do_not_quote_long_arguments_whole",
 )
 _doors(
     "items-are-not-looked-at",

@@ -22,6 +22,7 @@ import numpy as np
 from numeric.lowering.native import cache as files
 from numeric.lowering.native import compiler as compilers
 from numeric.lowering.native.compiler import NoCompiler, compiler
+from symdiff.graph.number import shortened
 from symdiff.locks import fork_safe_lock
 
 BACKENDS = ("numpy", "native", "auto")
@@ -142,7 +143,9 @@ def has_native(backend: str) -> bool:
     cannot be had; there "auto" is "numpy", and says so, once.
     """
     if backend not in BACKENDS:
-        raise ValueError(f"lower: backend is {backend!r}; give one of {', '.join(BACKENDS)}")
+        raise ValueError(
+            f"lower: backend is {shortened(backend)}; give one of {', '.join(BACKENDS)}"
+        )
     if backend == "native":
         compiler()
     return backend == "native" or (backend == "auto" and _is_there())
