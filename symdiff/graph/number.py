@@ -89,7 +89,7 @@ def shortened(value: object) -> str:
     ('[1, 2]', 63, 63)
     """
     if value.__class__ in (list, tuple, str, bytes):  # of which no more is written than is shown
-        value = value[:_LONGEST_REPR]  # type: ignore[index]  # all four have it
+        value = value[:_LONGEST_REPR]
     text = repr(value)
     return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}..."
 
