@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -18,6 +19,19 @@ def test_the_packages_have_one_version():
     assert nm.__version__ == sd.__version__
     assert sd.__version__ in (VERSION, "0+unknown")
     assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_package_loads_without_a_class_that_the_lowest_sympy_lacks():
+    program = """
+from sympy.codegen import cfunctions
+if hasattr(cfunctions, "isinf"):
+    del cfunctions.isinf
+import symdiff as sd
+x = sd.symbol("x")
+print(sd.from_sympy(cfunctions.isnan(sd.to_sympy(x))))
+"""
+    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "x != x\n"), run.stderr
 
 
 def test_the_last_tag_is_a_version_that_is_not_newer():

@@ -36,6 +36,7 @@ from symdiff.graph.formula_nodes import lift
 from symdiff.graph.leaves import as_expr, full, number_node, symbol
 from symdiff.graph.node import Node, op_as
 from symdiff.scalars.formula import (
+    NUMBER_TESTS,
     VOCABULARY,
     canonical,
     is_for_code,
@@ -141,7 +142,7 @@ def _opened(part: sp.Basic) -> tuple[sp.Basic, ...]:
 _OPENED = (
     *(sp.Add, sp.Mul, sp.Pow, sp.Function, sp.Piecewise, sp.Rel, sp.UnevaluatedExpr),
     *(sp.And, sp.Or, sp.Xor, sp.Not, sp.ITE, sp.Max, sp.Min),
-    *(cfunctions.isnan, cfunctions.isinf),
+    *NUMBER_TESTS,
 )
 
 

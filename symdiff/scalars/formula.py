@@ -169,6 +169,17 @@ def _zeta(s: sp.Expr, *q: sp.Expr) -> sp.Expr:
     return v.hurwitz_zeta(s, *q) if q else v.zeta(s)
 
 
+# SymPy 1.13 has no class isinf.
+NUMBER_TESTS: dict[Any, Callable[..., sp.Expr]] = {
+    getattr(cfunctions, name): rewrite
+    for name, rewrite in (
+        ("isnan", lambda x: v.not_equal(x, x)),
+        ("isinf", lambda x: v.equal(v.abs(x), sp.oo)),
+    )
+    if hasattr(cfunctions, name)
+}
+"""SymPy's tests of numbers -> the formulas that take their place."""
+
 # SymPy's class -> the function of its canonical arguments that takes its place.
 _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     **{
@@ -184,8 +195,7 @@ _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     sp.Pow: _power,
     cfunctions.Sqrt: lambda x: _power(x, v.HALF),
     cfunctions.fma: lambda x, y, z: x * y + z,
-    cfunctions.isnan: lambda x: v.not_equal(x, x),
-    cfunctions.isinf: lambda x: v.equal(v.abs(x), sp.oo),
+    **NUMBER_TESTS,
     sp.log: _log,
     sp.factorial: lambda x: v.gamma(x + 1),
     sp.lowergamma: lambda a, x: v.gammainc(a, x) * v.gamma(a),

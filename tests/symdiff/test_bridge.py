@@ -254,16 +254,18 @@ def test_every_function_of_c_goes_both_ways():
         for name, cls in vars(cfunctions).items()
         if isinstance(cls, type) and cls.__module__ == cfunctions.__name__
     }
-    assert set(defined) == set(OF_C)
+    lacking = set() if hasattr(cfunctions, "isinf") else {"isinf"}  # SymPy 1.13
+    assert set(defined) == set(OF_C) - lacking
     for name, cls in defined.items():
         ours, back = OF_C[name]
         count = {"hypot": 2, "fma": 3}.get(name, 1)
         symbols = [sp.Symbol(letter) for letter in "xyz"[:count]]
         expr = ours(*sd.symbols("x y z")[:count])
         assert sd.from_sympy(cls(*symbols)) is expr
-        assert sd.from_sympy(2 * cls(*symbols) if name[:2] != "is" else ~cls(*symbols)) is (
-            2 * expr if name[:2] != "is" else ~expr
-        )
+        if issubclass(cls, sp.logic.boolalg.Boolean):  # isnan of SymPy 1.13 is none
+            assert sd.from_sympy(~cls(*symbols)) is ~expr
+        else:
+            assert sd.from_sympy(2 * cls(*symbols)) is 2 * expr
         formula = sd.to_sympy(expr, codegen=True)
         assert isinstance(formula, cls) is back
         assert not sd.to_sympy(expr).atoms(*(c for n, c in defined.items() if OF_C[n][1]))
