@@ -571,7 +571,7 @@ _scan(
     "last-lanes-are-missed",
     'f"for (long j = 0; j < {count}; j += {WIDE}) {{",',
     'f"for (long j = 0; j < {last}; j += {WIDE}) {{",',
-    "test_random_bodies_of_arrays_step_as_interpreted_ones_do",
+    "test_an_element_has_the_same_bits_wherever_it_stands",
 )
 _scan(
     "copies-of-params-are-not-turned",
