@@ -1113,7 +1113,7 @@ _machine(
     "long-sums-of-products-carry-nothing",
     "or self.rows[-1] or self.is_long:",
     "or self.rows[-1]:",
-    "test_native.py::test_long_sums_of_products_over_rows_and_along_them_are_exact[-float64]",
+    "test_native.py::test_long_sums_of_products_over_rows_and_along_them_are_exact[k-nd-float64]",
 )
 _machine(
     "sums-of-any-length-are-taken-for-short-ones",
@@ -1143,7 +1143,7 @@ _machine(
     "lengths-are-not-computed-with",
     "known = Sizes({**sizes, ROWS: count})\n        written = self.written",
     "known = {**sizes, ROWS: count}\n        written = self.written",
-    "test_native.py::test_any_length_gives_what_numpy_gives[longer-float64]",
+    "test_native.py::test_any_length_gives_what_numpy_gives[longer rows-float64]",
 )
 _machine(
     "a-lane-is-left-out-of-sums",

@@ -80,6 +80,11 @@ def mixture():
     return sd.sum(sd.logsumexp(-sd.sum(y**2, axis=1) / 2, axis=0))
 
 
+def longer():
+    """Rows of d + 1 elements: only the kernel asks how many these are."""
+    return sd.sin(np.pad(X, ((0, 0), (0, 1)), constant_values=3.0))[:, :, None] * sd.exp(U)[:, None]
+
+
 FORMULAS = {
     "elementwise": (lambda: sd.sum(sd.tanh(X * V) * sd.exp(-(X**2) / 2)), (X, V)),
     "sums inside": (lambda: sd.sum(sd.tanh(sd.sum(X * X * V, axis=1))), (X, V)),
@@ -104,6 +109,7 @@ FORMULAS = {
     "mixtures": (mixture, (U, W, M)),
     "nearest": (nearest, (U, M)),
     "longer": (lambda: sd.sum(sd.sin(np.pad(X, ((1, 2), (0, 1)), constant_values=3.0))), (X,)),
+    "longer rows": (longer, (X, U)),
     "rows by rows": (lambda: sd.stack([sd.sin(A) * 2, sd.cos(A)]), (A,)),
 }
 LEAST = {"lengths": 1, "extremes": 1, "softmax": 1, "logsumexp": 1, "slices": 1}
@@ -666,13 +672,15 @@ def test_long_sums_are_as_exact_as_those_of_pairs(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("axes", ["n", "nd"])
 @pytest.mark.parametrize("out", ["", "k"])
-def test_long_sums_of_products_over_rows_and_along_them_are_exact(out, dtype):
-    Z = sd.symbol("Zl", ("n", 2, "d"))
-    f = sd.einsum(f"nkd,n->{out}", sd.clip(Z, -1e30, 1e30), sd.cos(A))
-    F = nm.lower(f, (Z, A), backend="native")
+def test_long_sums_of_products_over_rows_and_along_them_are_exact(out, axes, dtype):
+    """Of factors that are summed before they are multiplied, and of those that cannot be."""
+    Z, Y = sd.symbol("Zl", ("n", 2, "d")), sd.symbol("Yl", tuple(axes))
+    f = sd.einsum(f"nkd,{axes}->{out}", sd.clip(Z, -1e30, 1e30), sd.cos(Y))
+    F = nm.lower(f, (Z, Y), backend="native")
     z = hard_sums(dtype)[:3].reshape(3, 2, -1)
-    found = np.atleast_1d(F(z, np.zeros(3, dtype)))
+    found = np.atleast_1d(F(z, np.zeros((3, z.shape[2])[: len(axes)], dtype)))
     assert kernels(F)
     for a, terms in zip(found, [z[:, 0], z[:, 1]] if out else [z], strict=True):
         scale = math.fsum(abs(terms).ravel().tolist())
