@@ -4,6 +4,7 @@ The oracle is Taylor arithmetic in fractions (``tests.support.jets``); floating 
 roundings of the bounds that it carries.
 """
 
+import math
 import operator
 import warnings
 from fractions import Fraction
@@ -147,6 +148,24 @@ def test_values_of_formulas_with_integers_are_interpreted_ones(family):
             )
 
     run()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_integers_of_real_values_are_made_real_before_they_meet(dtype):
+    """Else their sum wraps around, and what NumPy has of short ones is of half precision."""
+    k, m, x = sd.symbol("k", 3, dtype=int), sd.symbol("m", 3, dtype=int), sd.symbol("x", 3)
+    most = np.iinfo(dtype).max
+    for f, wanted in (
+        (k + m + x, Fraction(2 * most - 1) + Fraction(1, 2)),
+        (k / m, Fraction(most, most - 1)),
+        (1 / k, Fraction(1, most)),
+        (sd.sqrt(k), math.sqrt(most)),
+    ):
+        values = np.full(3, most, dtype), np.full(3, most - 1, dtype), np.full(3, 0.5)
+        F = nm.lower(f, (k, m, x))
+        for found in (F(*values), nm.interpret(f, dict(zip((k, m, x), values, strict=True)))):
+            assert found.dtype == np.float64
+            np.testing.assert_allclose(found, float(wanted), rtol=4 * np.finfo(float).eps)
 
 
 REDUCTIONS = {

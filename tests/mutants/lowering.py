@@ -96,7 +96,7 @@ _schedule(
     "integers-stay-integers-in-real-values",
     "number_of(x) is not None else _cast(x) for x in operands)",
     "number_of(x) is not None else x for x in operands)",
-    "test_values_of_formulas_with_integers_are_interpreted_ones[pointwise]",
+    "test_integers_of_real_values_are_made_real_before_they_meet",
 )
 _schedule(
     "low-powers-are-taken-at-once",
