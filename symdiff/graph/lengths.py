@@ -483,15 +483,15 @@ def _floor(length: Length, by: int) -> Dim:
         raise Unsupported(f"length: ({length})//{by}: divide by a positive number")
     if by == 1:
         return length
-    nested = _nested(length)
-    if nested is not None:  # (x//2 + 1)//3 is (x + 2)//6: slices of slices meet those of the whole
-        inner, added = nested
-        return (inner.over + inner.by * added) // (inner.by * by)  # type: ignore[no-any-return]
-    whole = {monomial: c // by for monomial, c in length.terms}
+    whole = _length({monomial: c // by for monomial, c in length.terms})
     rest = _length({monomial: c % by for monomial, c in length.terms})
     if not isinstance(rest, Length):  # a number below ``by``
-        return _length(whole)
-    return _length(whole, {((Floor(rest, by), 1),): 1})
+        return whole
+    nested = _nested(rest)
+    if nested is not None:  # (x//2 + 1)//3 is (x + 2)//6: slices of slices meet those of the whole
+        inner, added = nested
+        return whole + (inner.over + inner.by * added) // (inner.by * by)  # type: ignore[no-any-return]
+    return whole + _length({((Floor(rest, by), 1),): 1})  # type: ignore[no-any-return]
 
 
 def _nested(length: Length) -> tuple[Floor, int] | None:

@@ -48,6 +48,12 @@ def test_arithmetic_is_that_of_ints(pair):
         assert value(x, sizes) == of(sizes), (x, sizes)
 
 
+def test_nested_quotients_meet_whatever_is_divided_besides():
+    a = Length("a")
+    assert (2 * a + a // 3) // 2 == a + a // 6 == Length("a + (a//3)//2")
+    assert (3 * (a // 2) + 7) // 2 == a // 2 + 3 + (a + 2) // 4 == Length("(3*(a//2) + 7)//2")
+
+
 @given(lengths())
 def test_a_text_is_canonical(pair):
     x, _ = pair
