@@ -169,6 +169,8 @@ def _is_inside(text: str, k: int) -> bool:
     if not 0 < k < len(text) - 1:
         return False
     around = text[k - 1] + text[k + 1]
+    if not all(map(_is_plain, around)):  # signs of a number would be its neighbours
+        return False
     return (text[k] == "." and around.isdigit()) or (text[k] == "_" and around.isalnum())
 
 
