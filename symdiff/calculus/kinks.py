@@ -187,7 +187,7 @@ def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Wh
         return _both(there, _branch(node.args[0], k))
     if isinstance(op, ops.Contract):
         word = op.letters[k]
-        where: Where = True
+        where = _taken(op, word, x, there)
         for i, y in others:
             mask = nonzero[y]
             if (
@@ -204,6 +204,20 @@ def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Wh
         for _, y in others:
             there = _both(there, nonzero[y])
     return there
+
+
+def _taken(op: ops.Contract, word: ops.Letters, x: Expr, there: Where) -> Where:
+    """Where an element of an operand is a factor of one that is used ``there``."""
+    if not isinstance(there, Expr) or len(set(word)) < len(word):
+        return True
+    sizes = dict(zip(word, x.shape, strict=True))
+    if set(op.out) <= set(word):
+        return contract([(there, op.out)], word, sizes)
+    # It is a factor of several: of as many as are used.
+    ones = select(there, number_node(1), number_node(0))
+    own = tuple(letter for letter in word if letter in op.out)
+    count = contract([(contract([(ones, op.out)], own), own)], word, sizes)
+    return primitive("less", number_node(0), count)
 
 
 # The elements of the value are made of the same elements of the operands.

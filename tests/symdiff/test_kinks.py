@@ -439,6 +439,30 @@ def test_a_partial_without_a_decision_is_noticed(name, monkeypatch):
             cache.cache_clear()
 
 
+def test_a_contraction_passes_on_where_its_value_is_used():
+    """In both modes: what a selection discards is no kink, though letters lie between."""
+    x = sd.symbol("x", 1)
+    f = sd.sum(sd.maximum(2 * sd.maximum(x, x), x))
+    z, mask = sd.symbol("z", 3), sd.symbol("mask", (2, 3))
+    table = sd.broadcast_to(sd.grad(sd.sum(abs(z)), z), (2, 3))
+    chosen = sd.where(mask > 0, table, 1)
+    for mode in ("forward", "reverse"):
+        slope = sd.jacobian(f, x, mode=mode)
+        with sd.kinks("raise"):
+            # The inner maximum is tied, and selected where x > 0 alone.
+            assert numeric.interpret(slope, {x: [-1.0]}).tolist() == [1]
+            with pytest.raises(sd.NotDifferentiable, match="maximum"):
+                numeric.interpret(slope, {x: [1.0]})
+    at, none = [1.0, 0.0, -1.0], np.tile([1.0, 0.0, 1.0], (2, 1))
+    with sd.kinks("raise"):
+        assert numeric.interpret(chosen, {z: at, mask: none}).tolist() == [[1, 1, -1]] * 2
+        for row in range(2):  # one that uses an element is enough
+            some = none.copy()
+            some[row, 1] = 1
+            with pytest.raises(sd.NotDifferentiable, match=r"abs.*\[1\]"):
+                numeric.interpret(chosen, {z: at, mask: some})
+
+
 def test_another_mode_is_refused():
     with pytest.raises(ValueError, match="neither 'subgradient' nor 'raise'"), sd.kinks("error"):
         pass
