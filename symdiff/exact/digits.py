@@ -143,7 +143,9 @@ def _combined(
     try:
         value = function(a[0], b[0], prec, "n")
     except libmp.ComplexResult:
-        return getattr(mpmath.mpf, name)(x, other)
+        if a[1] < _size(a[0]):  # certainly negative
+            return getattr(mpmath.mpf, name)(x, other)
+        return digits_again(libmp.fnan, 0, math.inf)  # a number or none: nothing is known
     size = _size(value)
     found = math.inf
     if max(a[1], b[1]) < math.inf:

@@ -69,6 +69,18 @@ def made(leaf):
     return leaf, mpmath.mpf(exact.numerator) / exact.denominator
 
 
+def test_a_power_of_what_may_be_negative_is_not_known():
+    """No digit is right of a root of what is only known to be small."""
+    small = Digits.of(mpmath.mpf("0.31"), 1) - mpmath.mpf("0.3144")
+    assert small < 0
+    assert repr(small).startswith("±")
+    for exponent in (0.5, Fraction(1, 3), sd.evalf(sd.pi, 10)):
+        power = small**exponent
+        assert isinstance(power, Digits)
+        assert repr(power) == repr(2 * power) == repr(power + 1) == "±inf"
+    assert isinstance(sd.evalf(2 - sd.pi, 10) ** 0.5, mpmath.mpc)  # certainly negative
+
+
 def test_the_test_sees_a_false_digit():
     wrong = sd.evalf(sd.pi, 10)
     assert is_right(wrong, mpmath.mpf("3.141592654"))
