@@ -207,9 +207,10 @@ def test_the_number_of_places_goes_to_the_backward_pass(of, named):
         F.vjp(*[x + 1 for x in of.at])[1](1.0)
 
 
+# No factor is 0: of what is 0 everywhere no condition is left, and its length is not known.
 STEPS = (
     *(lambda m, x, t: m.sin(x) + t, lambda m, x, t: m.cumsum(x), lambda m, x, t: x * m.sum(x)),
-    *(lambda m, x, t: x[x > t], lambda m, x, t: x[x < t + 1], lambda m, x, t: x[::-1] * t),
+    *(lambda m, x, t: x[x > t], lambda m, x, t: x[x < t + 1], lambda m, x, t: x[::-1] * (t + 1)),
     *(lambda m, x, t: m.where(x > t, x, x**2), lambda m, x, t: m.concatenate([x, t * x])),
     *(lambda m, x, t: x[(x < t) | (x > 1)], lambda m, x, t: m.sort(x), lambda m, x, t: x - x.size),
 )
