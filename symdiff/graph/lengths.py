@@ -491,7 +491,7 @@ def _floor(length: Length, by: int) -> Dim:
     if nested is not None:  # (x//2 + 1)//3 is (x + 2)//6: slices of slices meet those of the whole
         inner, added = nested
         return whole + (inner.over + inner.by * added) // (inner.by * by)  # type: ignore[no-any-return]
-    return whole + _length({((Floor(rest, by), 1),): 1})  # type: ignore[no-any-return]
+    return whole + _length({((Floor(rest, by), 1),): 1})
 
 
 def _nested(length: Length) -> tuple[Floor, int] | None:
