@@ -925,7 +925,7 @@ _source(
     "scaled-sums-lose-their-signs",
     "signs = tuple([1 if coef > 0 else -1 for coef in step.op.coefs])",
     "signs = tuple([1 for coef in step.op.coefs])",
-    "test_values_are_within_the_bound_of_the_program_without_it",
+    "test_values_are_within_the_bound_of_sums",
 )
 _source(
     "sums-overflow-before-they-are-scaled-down",
