@@ -9,7 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import numeric as nm
@@ -96,8 +96,11 @@ def test_random_programs_share_nothing_between_calls(family):
         others = [a + 1 for a in args]
         F = nm.lower(outputs, inputs)
         with np.errstate(all="ignore"):
-            expected = plain(F, "__call__", *args)
-            beside = plain(F, "__call__", *others)
+            try:
+                expected = plain(F, "__call__", *args)
+                beside = plain(F, "__call__", *others)
+            except np.linalg.LinAlgError:  # the system that a step solves is singular here
+                reject()
             results = [flat(F(*given)) for given in (args, others, args, others)]
         for found in results[::2]:
             same_bits(found, expected)
