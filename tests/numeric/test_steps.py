@@ -38,6 +38,8 @@ def multiplied_out(steps: Any, env: Any) -> Any:
     Each formula is evaluated over the numbers that the names of its operands stand for.
     """
     known: dict[Any, Any] = dict(env)
+    for _, node, _ in steps.constants(steps.rows):
+        known[steps.stand_in(node)] = at_many_digits(node, env)
     for row in steps.rows:
         known[steps.stand_in(row.node)] = at_many_digits(row.formula, known)
     bars: dict[Any, Any] = {}
@@ -131,6 +133,17 @@ def test_what_only_conditions_read_is_passed_nothing() -> None:
     assert row.edges == steps.shares == ()
     with mp.workdps(DIGITS):
         close(multiplied_out(steps, HERE), 0)
+
+
+def test_what_does_not_vary_and_has_a_name_multiplies_out() -> None:
+    large = y
+    for _ in range(6):
+        large = sd.sin(sd.exp(large / 4))
+    f = x * large + x
+    steps = nm.steps(f, x)
+    assert [name for name, _, _ in steps.constants(steps.rows)] == ["c1"]
+    with mp.workdps(DIGITS):
+        close(multiplied_out(steps, HERE), at_many_digits(large + 1, HERE))
 
 
 # What they say ------------------------------------------------------------------------------------
