@@ -62,7 +62,7 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
             raise TypeError(text)
 
     parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
-    frame = _frame(_written(parameters), name in _KEEPING)
+    frame = _frame(_written(parameters), _full_name(function) in _KEEPING)
     called: Any = functools.wraps(function)(frame(function, explain_failure, check))
     called.__defaults__, called.__kwdefaults__ = given.__defaults__, given.__kwdefaults__
     called.__name__ = name
@@ -120,12 +120,28 @@ _PACKAGES = tuple(
     f"numeric.{room}." for room in ("autograd", "eager", "linalg", "nn", "ops", "tracing")
 )
 # The shortest ones: a frame is a tenth of their time, and they check what they take.
-_UNFRAMED = {"add", "mul", "requires_grad_", "size", "stride", "sub", "to"}
+_UNFRAMED = {
+    *(f"numeric.ops.arithmetic.{name}" for name in ("add", "mul", "sub")),
+    *(
+        f"numeric.eager.tensor.Tensor.{name}"
+        for name in ("add", "mul", "requires_grad_", "size", "stride", "sub", "to")
+    ),
+}
 # What keeps its arguments for later, where a wrong one would show late, or where it is of no use.
 _KEEPING = {
-    *("grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "vmap", "once_differentiable"),
-    *("detect_anomaly", "set_detect_anomaly", "set_printoptions"),
+    *(f"numeric.func.{name}" for name in ("grad", "grad_and_value", "hessian", "jacfwd", "jacrev")),
+    *("numeric.autograd.derivatives.grad", "numeric.autograd.functional.hessian"),
+    *("numeric.tracing.vmap.vmap", "numeric.autograd.function.once_differentiable"),
+    *(f"numeric.autograd.anomaly.{name}" for name in ("detect_anomaly", "set_detect_anomaly")),
+    "numeric.eager.printing.set_printoptions",
 }
+
+
+def _full_name(function: Callable[..., Any]) -> str:
+    """A function by module and name: in other modules, and classes, others have the same name."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 _framed: dict[object, Any] = {}  # by functions, and by what they became
 
 
@@ -138,7 +154,7 @@ def explain(home: str) -> None:
     names = vars(sys.modules[home])
     for name in names["__all__"]:
         function = names.get(name)
-        if not inspect.isfunction(function) or name in _UNFRAMED:
+        if not inspect.isfunction(function) or _full_name(function) in _UNFRAMED:
             continue
         here = function.__module__ == home or function.__module__.startswith(_PACKAGES)
         if here and function not in _framed and _needs_frame(function):
@@ -159,7 +175,11 @@ def _define(function: Any) -> None:
 def explain_methods(cls: type) -> None:
     """Let the public methods of a class that have arguments be explained; not its operators."""
     for name, member in list(vars(cls).items()):
-        if not inspect.isfunction(member) or name in _UNFRAMED or not _needs_frame(member, 1):
+        # By where users find it: subtract is the function of sub, and is named in its messages.
+        full_name = f"{cls.__module__}.{cls.__qualname__}.{name}"
+        if not inspect.isfunction(member) or full_name in _UNFRAMED:
+            continue
+        if not _needs_frame(member, 1):
             continue
         if name == "__init__":
             setattr(cls, name, explained(member, name, method=True, label=cls.__name__))

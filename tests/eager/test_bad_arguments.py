@@ -19,6 +19,7 @@ import numeric as torch
 import symdiff as sd
 from numeric.eager import printing
 from numeric.modes import _mode
+from numeric.ops.arguments import explain_methods
 from numeric.ops.random_numbers import _shared as SHARED  # noqa: N812  # one object for good
 from tests.support.bad_arguments import BAD, judged
 from tests.support.bad_calls_tensors import calls
@@ -350,3 +351,20 @@ def test_a_warning_is_one_of_the_users_line():
     with pytest.warns(UserWarning, match="degrees of freedom") as seen:
         torch.var(torch.tensor([1.0]))
     assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["subtract", "multiply"])
+def test_another_name_of_a_method_is_the_one_in_its_messages(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}\(\): argument 'other' \(position 1\) must be"):
+        getattr(torch.ones(2), name)("x")
+
+
+def test_methods_of_other_classes_may_have_the_names_of_those_without_a_frame() -> None:
+    class Sums:
+        def add(self, other: torch.Tensor) -> torch.Tensor:
+            return other
+
+    before = Sums.add
+    before.__annotations__["other"] = "Tensor"
+    explain_methods(Sums)
+    assert inspect.unwrap(Sums.add) is before is not Sums.add
