@@ -295,3 +295,25 @@ def test_the_home_of_a_user_is_known(tmp_path, monkeypatch):
         monkeypatch.setenv("HOME", name)
         found = cache.folder()
         assert found is None or (found.is_absolute() and len(found.parents) > 2)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_folder_that_cannot_be_read(given, tmp_path, monkeypatch):
+    def refuse(path, *args, **words):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.delenv(cache.FOLDER, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if given:
+        monkeypatch.setenv(cache.FOLDER, str(tmp_path))
+    opened = os.open
+    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(
+        os, "open", lambda path, *a, **k: (refuse if Path(path).is_dir() else opened)(path, *a, **k)
+    )
+    if not given:  # the usual place: nothing is kept
+        with cache.opened() as place:
+            assert place is None
+        return
+    with pytest.raises(PermissionError, match="name another folder"), cache.opened():
+        pass

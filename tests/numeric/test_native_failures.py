@@ -3,6 +3,7 @@
 import itertools
 import os
 import sys
+import threading
 import tracemalloc
 import warnings
 
@@ -137,6 +138,25 @@ def test_what_stops_one_kernel_stops_no_other(faulty):
     nm.lower(sd.sum(sd.exp(x) * x), x, backend="auto")(*given)
     assert len(libraries.FAILURES.texts) == 1
     assert libraries.FAILURES.reason is None
+
+
+def test_the_lock_of_libraries_is_free_while_a_warning_is_shown(faulty, monkeypatch):
+    faulty("exit 1")
+    F, given = kernel("auto")
+    free = []
+
+    def shown(*_):
+        def take():
+            free.append(libraries._LOCK.acquire(timeout=1))
+            libraries._LOCK.release() if free[-1] else None
+
+        other = threading.Thread(target=take)
+        other.start()
+        other.join()
+
+    monkeypatch.setattr(libraries, "_warn", shown)
+    F(*given)
+    assert free == [True]
 
 
 def test_what_stops_all_kernels_is_tried_once(faulty, tmp_path, monkeypatch):

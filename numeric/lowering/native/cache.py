@@ -72,20 +72,21 @@ def _home() -> Path | None:
 def opened() -> Iterator[Path | None]:
     """The folder, made if there is none, by a path that stays its own while this is entered.
 
-    None where the usual place cannot be made: nothing is kept.  Raises OSError where that of the
-    variable cannot be made, and PermissionError where others can write into either.
+    None where the usual place cannot be made or read: nothing is kept.  Raises OSError where that
+    of the variable cannot, and PermissionError where others can write into either.
     """
     try:
         path = folder()
         if path is not None:
             _make(path)
+            os.scandir(path).close()  # which says if it cannot be read
     except (OSError, RuntimeError) as error:  # RuntimeError: ~ of a user that there is not
         given = os.environ.get(FOLDER)
         if given:
             reason = getattr(error, "strerror", None) or error
             kind = type(error) if isinstance(error, OSError) else OSError
             raise kind(
-                f"{FOLDER} is {given!r}, which is no folder and cannot be made one: {reason}; "
+                f"{FOLDER} is {given!r}, which is no folder that can be made and read: {reason}; "
                 "name another folder, or unset the variable"
             ) from error
         path = None

@@ -97,8 +97,10 @@ def library(text: str, flags: tuple[str, ...] = (), backend: str = "native") -> 
         except (NoCompiler, OSError) as error:
             if backend != "auto":
                 raise
-            _fall_back(key, error)
-            return None
+            reason, is_first = str(error), not FAILURES.texts
+            FAILURES.texts.add(key)
+    if found is None:  # the lock is free: a compiler is run, and a warning may call anything
+        _fall_back(reason, is_first)
     return found
 
 
@@ -161,18 +163,16 @@ def _is_there() -> bool:
     return True
 
 
-def _fall_back(key: str, error: Exception) -> None:
-    """Remember that a text is NumPy's, and all of them where no other one would be made."""
-    is_first = not FAILURES.texts
-    FAILURES.texts.add(key)
+def _fall_back(reason: str, is_first: bool) -> None:
+    """Say that a text is NumPy's, and remember if all are, where no other one would be made."""
     try:
         compilers.check()
     except (NoCompiler, OSError):
-        FAILURES.reason = str(error)
-        _warn(f"backend='auto' is 'numpy' from here on: {error}")
+        FAILURES.reason = reason
+        _warn(f"backend='auto' is 'numpy' from here on: {reason}")
     else:
         if is_first:
-            _warn(f"backend='auto' is 'numpy' for a kernel: {error}")
+            _warn(f"backend='auto' is 'numpy' for a kernel: {reason}")
 
 
 def _warn(text: str) -> None:
