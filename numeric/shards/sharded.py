@@ -329,6 +329,9 @@ class Sharded:
         """The passes of a task over the data, one after the other."""
         data = self._bound(args, named)
         shards, rows = self._shards(data)
+        # What is Dask's, and the same for all shards, is computed once.
+        data |= {_name(x): _whole(data[_name(x)]) for x in self.others}
+        more = tuple(map(_whole, more))
         asked = (*[data[_name(x)] for x in self.others], *more)
         others = tuple(map(_of_numpy, asked))
         dask = any(is_of_dask(x) for shard in shards for x in shard)
@@ -461,6 +464,10 @@ def _parts(name: str, axis: int, value: Any, over: str) -> tuple[Sequence[Any], 
             f"{type(value).__name__}; [{name}] is one shard"
         )
     return value, [_count(x, axis) for x in value]
+
+
+def _whole(x: Any) -> Any:
+    return x.compute() if is_dask_array(x) else x
 
 
 def _of_numpy(x: Any) -> Any:

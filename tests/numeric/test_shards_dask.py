@@ -222,3 +222,18 @@ def test_without_dask_the_extra_is_named():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stdout == "5.0\n"
     assert 'data of Dask\'s needs Dask: pip install "symdiff-numeric[dask]"' in run.stderr
+
+
+def test_an_array_of_dask_for_all_shards_is_computed_once():
+    computed = []
+
+    def made():
+        computed.append(1)
+        return AT
+
+    whole = da.from_delayed(dask.delayed(made)(), AT.shape, AT.dtype)
+    S = nm.sharded(LOSS, [X, y, w], over="n")
+    xs, ys = pieces()
+    with dask.config.set(scheduler="synchronous"):
+        assert S(xs, ys, whole) == S(xs, ys, AT)
+    assert computed == [1]
