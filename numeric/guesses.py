@@ -228,6 +228,12 @@ SHOW: dict[str, str] = {
 }
 """Of ``numeric.show``."""
 
+STEPS: dict[str, str] = dict.fromkeys(
+    ("save", "savefig", "write", "to_html", "to_latex"),
+    "Path(name).write_text takes .html(), .latex() or .text()",
+)
+"""Of what ``numeric.steps`` returns."""
+
 GRAD_FN: dict[str, str] = dict.fromkeys(
     ("_saved_self", "_saved_other", "_saved_result", "_saved_exponent", "_saved_mat2"),
     "t.draw() shows what every operation of the record saved",

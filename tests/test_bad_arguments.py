@@ -146,6 +146,43 @@ def test_errors_of_callers_functions_stay_as_they_are() -> None:
         sd.scan(body, 0.0, sd.symbol("v", 3))
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
+@pytest.mark.parametrize("name", ["rtol", "atol"])
+def test_tolerances_are_finite_and_not_negative(name: str, value: float) -> None:
+    v, t = nm.ones(2), sd.symbol("t", 3)
+    calls = [
+        lambda: sd.odeint(lambda y, t: -y, 1.0, t, **{name: value}),
+        lambda: nm.func.odeint(lambda y, t: -y, nm.ones(1), nm.arange(3.0), **{name: value}),
+        lambda: nm.check.gradcheck(nm.sin, v.double().requires_grad_(), **{name: value}),
+    ]
+    if name == "rtol":
+        calls.append(lambda: sd.linear_solve(lambda x: 2 * x, t, rtol=value))
+    for call in calls:
+        with pytest.raises(ValueError, match=f"'{name}' expects a finite number >= 0"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: nm.export.Equations(None, "x"), "Equations: argument 'function' expects"),
+        (lambda: nm.export.Problem(None, "x"), "Problem: argument 'function' expects"),
+        (
+            lambda: nm.check.audit("x", jacobian=np.cos, inputs={"x": ()}),
+            "a Jacobian J is vjp=",
+        ),
+        (lambda: nm.special.erf, "of tensors it is numeric.erf; of expressions it is sd.erf"),
+        (lambda: nm.special.digamma, "of expressions it is sd.digamma"),
+        (lambda: nm.special.no_such_function, "it is internal"),
+        (lambda: nm.steps("x**2", "x").save("file"), r"write_text takes \.html\(\)"),
+        (lambda: nm.plot([sd.symbol("x")], sd.symbol("x")), "call plot for each, with ax="),
+    ],
+)
+def test_wrong_guesses_meet_a_remedy(call: Any, says: str) -> None:
+    with pytest.raises((TypeError, AttributeError), match=says):
+        call()
+
+
 _LONG = list(range(10_000))
 
 

@@ -21,6 +21,7 @@ from numeric.check.report import VERDICTS, Finding, Report, Sample
 from numeric.check.settings import Setting
 from symdiff.exact.digits import Digits
 from symdiff.graph.arguments import door, natural
+from symdiff.guesses import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,10 @@ _FIRST = 0.65  # of them for the gradient, where others are under test, too
 
 
 @door
+@written(
+    "audit(forward, gradient=..., inputs={...}), or vjp=, jvp=, hessian=; a Jacobian J is "
+    "vjp=lambda x, g: g @ J(x)"
+)
 def audit(
     forward: object,
     *,

@@ -18,7 +18,7 @@ from numeric.check.jacobians import (
 from numeric.check.lines import ROUNDINGS, unit_roundoff
 from numeric.eager.tensor import Tensor, wrap
 from numeric.lowering.function import Function
-from symdiff.graph.arguments import door, real
+from symdiff.graph.arguments import door, tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -200,7 +200,7 @@ def _checked(
     options: dict[str, Any],
 ) -> bool:
     eps, atol, rtol = [
-        value if value is None else real("gradcheck", name, value)
+        value if value is None else tolerance("gradcheck", name, value)
         for name, value in zip(("eps", "atol", "rtol"), tolerances, strict=True)
     ]
     if eps is not None and atol is not None and rtol is not None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric.lowering.arguments import bindable
+from numeric.lowering.function import Function
 from symdiff.errors import NotDifferentiable, ShapeError
 from symdiff.functions.shaping import concat
 from symdiff.graph import ops
-from symdiff.graph.arguments import reals
+from symdiff.graph.arguments import reals, unfit
 from symdiff.graph.axes import shape_text
 from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols, in_order
@@ -196,3 +197,11 @@ def _row(y: Expr) -> Expr:
 def joined(outputs: Sequence[Expr]) -> Expr:
     """Several expressions of at most one axis as one vector."""
     return concat([y if y.shape else y.reshape(1) for y in outputs])
+
+
+def check_parts(name: str, maker: str, function: object, layout: object) -> None:
+    """Raise TypeError unless these are what a class of this package is made of."""
+    if not isinstance(function, Function):
+        raise unfit(name, "function", f"a Function, from export.{maker}", function)
+    if not isinstance(layout, Layout):
+        raise unfit(name, "layout", f"a Layout, from export.{maker}", layout)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.export.layouts import flattened, joined, unknown_symbols
+from numeric.export.layouts import check_parts, flattened, joined, unknown_symbols
 from numeric.lowering.function import lower
 from symdiff.errors import ShapeError
 from symdiff.graph.arguments import door, reals
@@ -71,6 +71,7 @@ class Equations:
     """
 
     def __init__(self, function: Function, layout: Layout) -> None:
+        check_parts("Equations", "solve_ivp", function, layout)
         self.function, self.layout = function, layout
 
     def fun(self, t: object, y: object) -> NDArray[np.float64]:

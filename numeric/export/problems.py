@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.export.layouts import flattened, joined
+from numeric.export.layouts import check_parts, flattened, joined
 from numeric.lowering.function import lower
 from symdiff.errors import ShapeError
 from symdiff.graph.arguments import door, reals
@@ -69,6 +69,7 @@ class Problem:
     """
 
     def __init__(self, function: Function, layout: Layout) -> None:
+        check_parts("Problem", "scipy", function, layout)
         self.function, self.layout = function, layout
         self._vector = bool(function.outputs[0].shape)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import symdiff as sd
+from numeric.guesses import STEPS
 from numeric.lowering.reference import interpret
 from numeric.show import derivations, derivations_tex
 from symdiff.calculus.shares import conditions, local, shares
@@ -23,6 +24,7 @@ from symdiff.graph.expr import free_symbols, is_within
 from symdiff.graph.leaves import as_expr, named_dummy
 from symdiff.graph.node import make, topological
 from symdiff.graph.number import shortened
+from symdiff.guesses import without
 from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
@@ -428,3 +430,6 @@ class Steps:
 
 def _numbered(prefix: str, start: int = 1) -> Iterator[str]:
     return (f"{prefix}{k}" for k in count(start))
+
+
+without(Steps, "what steps returns", STEPS)

@@ -70,10 +70,10 @@ def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
         found: Any = getattr(f, "expr", f)  # of a Tensor
         return as_expr(found)
     except TypeError as error:
-        raise TypeError(
-            f"{what}: {shortened(f)} is no formula; give an expression, a text, a lowered "
-            "Function or a Python function"
-        ) from error
+        remedy = "give an expression, a text, a lowered Function or a Python function"
+        if isinstance(f, list | tuple):
+            remedy = f"give one; of several formulas, call {what} for each, with ax= in one figure"
+        raise TypeError(f"{what}: {shortened(f)} is no formula; {remedy}") from error
 
 
 def variable(what: str, f: Expr, x: object) -> Expr:

@@ -855,5 +855,12 @@ MATH: dict[str, Callable[..., float]] = {name: _of_floats(name, f) for name, f i
 if not TYPE_CHECKING:  # which would take every name for one of the module's
 
     def __getattr__(name: str) -> object:
-        inside = "it is internal; numeric has functions of tensors, sd those of expressions"
+        packages = {"numeric": ("numeric", "tensors"), "symdiff": ("sd", "expressions")}
+        public = [
+            f"of {what} it is {short}.{name}"
+            for package, (short, what) in packages.items()
+            if name in vars(sys.modules[package]).get("__all__", ())
+        ]
+        inside = "; ".join(public) or "it is internal: numeric has functions of tensors, sd those "
+        inside += "" if public else "of expressions"
         raise missing("module 'numeric.special'", name, {name: inside}, sys.modules[__name__])

@@ -10,6 +10,7 @@ from numeric.eager.tensor import Tensor, blank
 from numeric.tracing.functions_as_formulas import Inner, executed, program, traced
 from numeric.tracing.loops import check_returned, refuse_checks, started
 from numeric.tracing.nested import filled
+from symdiff.graph.arguments import tolerance
 from symdiff.graph.leaves import symbol
 from symdiff.graph.number import shortened
 from symdiff.transforms import odes, solutions
@@ -105,11 +106,7 @@ def odeint(
         check_returned(name, "rhs", tree, start, answer, "y", "y0")
         return answer
 
-    for what, tolerance in (("rtol", rtol), ("atol", atol)):
-        if not tolerance >= 0:
-            raise ValueError(
-                f"func.odeint: {what} is {shortened(tolerance)}; expected a number, 0 or more"
-            )
+    rtol, atol = tolerance("func.odeint", "rtol", rtol), tolerance("func.odeint", "atol", atol)
     time = blank(np.empty((), t._array.dtype))
     capture = _captured(name, call, [*start, t], [*start, time])
 

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, wraps
 from itertools import cycle
+from math import inf
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -291,6 +292,24 @@ def real(function: str, argument: str, value: object) -> float:
         raise ValueError(
             f"{function}: argument {argument!r} is beyond all floats: {described(value)}"
         ) from None
+
+
+def tolerance(function: str, argument: str, value: object) -> float:
+    """An argument that is a tolerance: a finite number, 0 or more.
+
+    >>> tolerance("odeint", "rtol", 1e-8)
+    1e-08
+    >>> tolerance("odeint", "rtol", -1)
+    Traceback (most recent call last):
+    ValueError: odeint: argument 'rtol' expects a finite number >= 0, got -1 (int)
+    """
+    number = real(function, argument, value)
+    if not 0 <= number < inf:
+        raise ValueError(
+            f"{function}: argument {argument!r} expects a finite number >= 0, got "
+            f"{described(value)}"
+        )
+    return number
 
 
 def reals(function: str, argument: str, value: object) -> NDArray[Any]:

@@ -24,7 +24,7 @@ from symdiff.functions.shaping import (
 )
 from symdiff.graph import ops
 from symdiff.graph.algebra import as_real, opaque, total
-from symdiff.graph.arguments import real
+from symdiff.graph.arguments import tolerance
 from symdiff.graph.axes import shape_text
 from symdiff.graph.axis_lengths import names
 from symdiff.graph.contraction import broadcast_to
@@ -136,7 +136,7 @@ def odeint(
     small = not tableau.is_explicit and isinstance(size, int) and size <= _SMALL
     guess = named_dummy("guess", (len(tableau.b), *y.shape))
     kept = len(tableau.b) * size if small else 0
-    tolerances = real("odeint", "rtol", rtol), real("odeint", "atol", atol)
+    tolerances = tolerance("odeint", "rtol", rtol), tolerance("odeint", "atol", atol)
     further = method, *tolerances, max_steps, kept, bool(sensitivities)
     op = equations(Mesh, "mesh", stated, z, [time, *params.values()], *further)
     assert isinstance(op, Mesh)

@@ -10,6 +10,7 @@ from symdiff.calculus.rules import pushforward
 from symdiff.errors import ShapeError
 from symdiff.functions.shaping import assembled
 from symdiff.graph.algebra import as_real, opaque
+from symdiff.graph.arguments import tolerance
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr, check_names, free_symbols
 from symdiff.graph.leaves import as_expr, full, is_zero, named_dummy
@@ -181,7 +182,7 @@ def linear_solve(
     _check_linear(body, x)
     check_names(free_symbols([right, body]))
     bodies, params = captured([body], x)
-    further = method, rtol, max_steps, 0
+    further = method, tolerance("linear_solve", "rtol", rtol), max_steps, 0
     op = equations(LinearSolution, "linear_solve", bodies, x, [*params.values()], *further)
     return of.tree_of(opaque(op, right, *params))
 
