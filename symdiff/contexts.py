@@ -192,8 +192,7 @@ class kinks(Context):  # noqa: N801  # used as a function
 
     Raises ValueError for another mode, RuntimeError in the body of a generator.
 
-    >>> import symdiff as sd
-    >>> with sd.kinks("raise"):
+    >>> with kinks("raise"):
     ...     raising()
     True
     """
