@@ -8,7 +8,7 @@ import pytest
 
 import symdiff as sd
 from symdiff.interchange.parser import FUNCTIONS
-from tests.display import written
+from tests.display import written, written_latex
 from tests.display.test_latex_laws import called
 
 AT = {"a": 0.37, "b": 0.61, "c": 0.45, "d": 0.83}
@@ -45,3 +45,13 @@ def test_every_function_of_the_language_has_its_value(name):
                 np.testing.assert_allclose(float(theirs), ours, 1e-9, 1e-12, err_msg=text)
                 compared += 1
     assert compared
+
+
+@pytest.mark.parametrize("name", sorted(n for n in FUNCTIONS if n.endswith("_derivative")))
+def test_orders_of_derivatives_in_latex_are_no_powers(name):
+    """What stands in brackets above a function counts its derivatives: its value is the text's."""
+    for expr in with_derivatives(name):
+        latex, text = sd.latex(expr), sd.text(expr)
+        assert r"^{\left(" in latex
+        ours, theirs = written.value(text, AT, ()), written_latex.value(latex, AT, ())
+        np.testing.assert_allclose(theirs, ours, 1e-9, 1e-12, err_msg=latex)

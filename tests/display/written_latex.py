@@ -330,17 +330,22 @@ class _Reader:
         return following[:2] == [r"\left", "("] or following == ["{", r"\left", "("]
 
     def function(self, name: str) -> Node:
-        """A function with its powers and its operands."""
+        """A function with its powers and its operands; what is raised in brackets is an order."""
         exponent = below = None
+        orders: tuple[Node, ...] = ()
         while self.peek() in ("^", "_"):
             if self.take() == "^":
+                if self.words[self.k : self.k + 3] == ["{", r"\left", "("]:
+                    orders = self.arguments()
+                    continue
                 exponent = self.group() if self.peek() == "{" else num(self.take())
             else:
                 below = self.raw() if self.peek() == "{" else self.take()
         if exponent is not None and exponent.kind == "sum":
             raise Fault(f"{name} to a negative power is its inverse function")
         name = f"{name}{below}" if below else name
-        called = Node("call", (name, self.arguments()))
+        name = f"{name}_derivative" if orders else name
+        called = Node("call", (name, orders + self.arguments()))
         return called if exponent is None else Node("elementwise power", (called, exponent))
 
     def fenced(self) -> Node:
