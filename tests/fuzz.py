@@ -17,6 +17,7 @@ left for are "not reached".  The exit status is 1 after a failure, 2 if the run 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import math
 import os
@@ -37,13 +38,19 @@ if TYPE_CHECKING:
 
 # The line in which a turn says how many examples it drew, and rejected.
 _COUNTED = "examples drawn and rejected:"
-# A turn may take so many times what the turn before it lets expect; the first one, some seconds.
-_PATIENCE, _FIRST = 5, 60
+# A turn may take so many times what the turn before it lets expect.
+_PATIENCE = 5
+# Seconds that every turn may take, the first one, too.  A turn draws everyday numbers of examples
+# at first, which is up to 30 seconds of a processor with the imports; beside other programs it may
+# get a tenth of one.  Hypothesis itself ends shrinking after 300 seconds.
+_FIRST = 300
 _GROWTH = 4
 # A run may exceed its minutes by this part of them, for the turns under way.
 _EXCESS = 0.05
 # Seconds for another run of the examples that an ended turn has saved.
 _REPLAY = 60
+# Seconds that an ended turn has for writing its stack.
+_LAST_WORDS = 5
 # Lines of a failure's output that are printed; all are kept.
 _SHOWN = 40
 # Set in the environment of a replay.
@@ -174,10 +181,9 @@ def turn(test: str, scale: float, seconds: float, replay: bool = False) -> tuple
         replay: run the examples in Hypothesis's database alone, and shrink none.
     """
     plugins = ["-p", "no:cacheprovider", "-p", "tests.fuzz"]
-    where = ["-o", f"faulthandler_timeout={seconds / 2}"]  # print the stack of a test that hangs
     environment = {"HYPOTHESIS_PROFILE": "fuzz", "FUZZ_SCALE": repr(scale), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "-rN", *plugins, *where, test],
+        [sys.executable, "-m", "pytest", "-q", "-rN", *plugins, test],
         env=os.environ | environment | {_REPLAYS: "1" if replay else ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -187,7 +193,13 @@ def turn(test: str, scale: float, seconds: float, replay: bool = False) -> tuple
         try:
             output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            # Pytest's handler writes the stack of a process that aborts.  While a test still runs,
+            # it cannot be written safely: such a thread of faulthandler may crash the process.
+            process.send_signal(signal.SIGABRT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_LAST_WORDS)
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and left none behind
+                os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
             return None, output
     return process.returncode, output

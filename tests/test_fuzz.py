@@ -128,6 +128,7 @@ def test_no_turn_outlives_the_run(tmp_path, monkeypatch):
         now[0] += 3 if replay else seconds
         return (0, "") if replay else (None, "")
 
+    monkeypatch.setattr(fuzz, "_FIRST", 60)
     monkeypatch.setattr(fuzz, "turn", turn)
     monkeypatch.setattr(fuzz.time, "monotonic", lambda: now[0])
     names = [str(k) for k in range(40)]
