@@ -59,7 +59,10 @@ def _shows_axes(node: Expr) -> bool:
     """Whether what is written of the operands of an elementwise op has all its axes."""
     bases = [x for x, _ in factors(node)] if isinstance(node.op, ops.Product) else node.args
     ways = [repeated(x) for x in bases if not ops.is_spread(x.op)]
-    return None in ways or (isinstance(node.op, ops.Product) and len({*ways}) > 1)
+    if None in ways:
+        return True
+    new = [{k for k, i in enumerate(op.out) if i not in op.letters[0]} for op in ways if op]
+    return isinstance(node.op, ops.Product) and bool(new) and not set.intersection(*new)
 
 
 def _squeezed(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:

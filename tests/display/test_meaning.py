@@ -169,3 +169,13 @@ def reads_back(expr):
             continue
         if np.all(np.isfinite(ours)):
             np.testing.assert_allclose(theirs, ours, 1e-7, 1e-7, err_msg=text)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_product_of_rows_or_columns_alone_has_its_axes(axis):
+    """Though one is of a vector, the other of a matrix: NumPy's product of them has one axis."""
+    x, matrix = sd.symbol("x", 1), sd.symbol("M", (1, 1))
+    for vector in (matrix[0], matrix[:, 0]):
+        product = sd.expand_dims(x, axis) * sd.expand_dims(vector, axis)
+        for expr in (product, product[0], product[:, 0]):
+            assert means(expr) == ["text", "LaTeX"]
