@@ -54,7 +54,7 @@ def means(expr, lengths=LENGTHS, masks=False):
     values = point(expr, 1, True, lengths)
     try:
         ours = np.asarray(evaluated(expr, values, lengths), float)
-    except (sd.ShapeError, IndexError):  # an axis is too short
+    except (sd.ShapeError, IndexError, np.linalg.LinAlgError):  # too short an axis, or singular
         return None
     # NumPy refuses the maximum of nothing.
     if not (all(np.size(x) for x in values.values()) and np.all(np.isfinite(ours))):
@@ -169,6 +169,14 @@ def reads_back(expr):
             continue
         if np.all(np.isfinite(ours)):
             np.testing.assert_allclose(theirs, ours, 1e-7, 1e-7, err_msg=text)
+
+
+def test_systems_of_listed_matrices_are_read():
+    """What is written out has no attributes of arrays, and what is singular has no solution."""
+    matrix, vector = sd.constant([[3, 1], [1, 3]]), sd.constant([1, 2])
+    for right in (matrix, vector):
+        assert means(sd.solve(matrix, right)) == ["text", "LaTeX"]
+    assert means(sd.inv(sd.constant(np.ones((2, 2))))) is None
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -80,7 +80,9 @@ FUNCTIONS: dict[str, Any] = {
     **vars(np.linalg),
     **vars(np),
     "eigvalsh": lambda a: np.linalg.eigvalsh((a + a.mT) / 2),
-    "solve": lambda a, b: np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else SOLVE(a, b),
+    "solve": lambda a, b: (
+        SOLVE(a, np.asarray(b)[:, None])[..., 0] if np.ndim(b) == 1 else SOLVE(a, b)
+    ),
     "norm": lambda x: np.sqrt(np.sum(np.square(x))),
     "max": lambda *xs, **axis: np.max(*xs, **axis) if len(xs) == 1 else max(*xs),
     "sigmoid": special.expit,
