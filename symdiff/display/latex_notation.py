@@ -369,7 +369,8 @@ class Latex(Notation):
             if name == "inv":
                 return self.inverse(x)
             if name == "logabsdet":
-                return Piece(rf"\log\left|\det {self.wrapped(x, POWER)}\right|")
+                # At the right of |det A|, an exponent would be one inside of the logarithm.
+                return Piece(rf"\log\left|\det {self.wrapped(x, POWER)}\right|", POWER)
             if name == "expm":
                 return Piece(rf"e^{{{x.text}}}", POWER, ndim=2)
         if len(arguments) > 1 and name in ("expm", "logm"):

@@ -179,6 +179,18 @@ def test_systems_of_listed_matrices_are_read():
     assert means(sd.inv(sd.constant(np.ones((2, 2))))) is None
 
 
+def test_powers_of_logarithms_of_determinants_have_brackets():
+    x = sd.log(sd.abs(sd.det(sd.symbol("A", (2, 2)))))
+    for expr in (x**2, 1 / x, x**2 * sd.sin(x), sd.sqrt(x**2 + 1), sd.power(x, x)):
+        assert means(expr) == ["text", "LaTeX"]
+
+
+def test_extremes_along_the_last_of_three_axes_are_read():
+    x = sd.symbol("x", (2, 3, 2))
+    for extreme in (sd.max, sd.min):
+        assert means(extreme(x, axis=2)) == ["text", "LaTeX"]
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_product_of_rows_or_columns_alone_has_its_axes(axis):
     """Though one is of a vector, the other of a matrix: NumPy's product of them has one axis."""

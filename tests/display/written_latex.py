@@ -752,6 +752,8 @@ def _call(scope: _Scope, name: str, arguments: tuple[Node, ...]) -> Any:
         return np.diag(given[0])
     if name in ("log2", "log_{2}"):
         name = "log2"
+    if name in ("maximum", "minimum") and len(given) == 1:
+        name = name[:3]  # of the elements of an array
     if name not in FUNCTIONS:
         raise Unknown(name)
     if words:
