@@ -14,8 +14,8 @@ FAMILIES = (_lengths, _learning, _lines, _conditions)
 
 _lengths(
     "quotients-of-coefficients-towards-zero",
-    "whole = {monomial: c // by for monomial, c in length.terms}",
-    "whole = {monomial: int(c / by) for monomial, c in length.terms}",
+    "whole = _length({monomial: c // by for monomial, c in length.terms})",
+    "whole = _length({monomial: int(c / by) for monomial, c in length.terms})",
     "test_lengths.py::test_texts",
 )
 _lengths(
