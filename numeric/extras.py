@@ -12,12 +12,14 @@ _EXTRAS = {
     "torch": {"torch": "PyTorch"},
     "viz": {"matplotlib": "Matplotlib", "ipywidgets": "ipywidgets"},
 }
+# Older versions are refused where they are installed: with python-flint 0.8, enclosures were wrong.
+_LEAST = {"flint": (0, 9)}
 
 
 def extra(name: str, what: str, module: str = "") -> Any:
     """The module that the extra ``name`` installs, which ``what`` needs; the first of several.
 
-    Raises ImportError, which says how to install it, where it is not there.
+    Raises ImportError, which says how to install it, where it is missing or too old.
 
     >>> extra("certify", "enclose").__name__, extra("viz", "explore", "ipywidgets").__name__
     ('flint', 'ipywidgets')
@@ -25,9 +27,16 @@ def extra(name: str, what: str, module: str = "") -> Any:
     packages = _EXTRAS[name]
     module = module or next(iter(packages))
     package = packages[module]
+    remedy = f'pip install "symdiff-numeric[{name}]"'
     try:
-        return import_module(module)
+        loaded = import_module(module)
     except ImportError as error:
+        raise ImportError(f"{what} needs {package}: {remedy}", name=module) from error
+    least = _LEAST.get(module, ())
+    if tuple(map(int, loaded.__version__.split(".")[: len(least)])) < least:
+        newer = ".".join(map(str, least))
         raise ImportError(
-            f'{what} needs {package}: pip install "symdiff-numeric[{name}]"', name=module
-        ) from error
+            f"{what} needs {package} {newer} or newer, got {loaded.__version__}: {remedy}",
+            name=module,
+        )
+    return loaded

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import numeric as nm
+import symdiff as sd
 from tests.check.bare import calls
 
 REFUSED = {
@@ -53,6 +54,16 @@ def test_what_an_extra_is_for_names_the_extra_and_what_was_called(answers):
             refused[name],
         )
         assert re.match(rf"refused: ({'|'.join(name.split(': '))})\b", refused[name])
+
+
+@pytest.mark.parametrize("version", ["0.8.0", "0.7", "0.8.0a5"])
+def test_a_version_that_gives_wrong_bounds_is_refused(monkeypatch, version):
+    monkeypatch.setattr("flint.__version__", version)
+    x = sd.symbol("x")
+    remedy = re.escape('pip install "symdiff-numeric[certify]"')
+    message = rf"^enclose needs python-flint 0\.9 or newer, got {version}: {remedy}$"
+    with pytest.raises(ImportError, match=message):
+        nm.check.enclose(x, {x: 1.0})
 
 
 def test_everything_else_has_its_answer(answers):
