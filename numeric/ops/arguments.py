@@ -31,7 +31,7 @@ from symdiff.graph.expr import Expr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from types import TracebackType
+    from types import CodeType, TracebackType
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -50,23 +50,39 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
         framed: F = by_axis(explained(given.__wrapped__, name, method=method, label=label))
         return framed
     name = name or function.__name__
+    early = _full_name(function) in _KEEPING
 
-    def explain_failure(error: Exception, values: dict[str, Any]) -> None:
-        text = _refusal(error, function, label or name, values, method)
+    def explain(values: dict[str, Any], error: Exception | None = None) -> None:
+        if error is None:
+            text = _wrong(function, label or name, values, method)[0]
+        else:
+            text = _refusal(error, function, label or name, values, method)
         if text:  # the exception has no name here: with its traceback it would be a cycle
-            raise TypeError(text) from foreign(error)
+            raise TypeError(text) from None if error is None else foreign(error)
 
-    def check(values: dict[str, Any]) -> None:
-        text = _wrong(function, label or name, values, method)[0]
-        if text:
-            raise TypeError(text)
+    def write(function: F) -> Callable[..., Any]:
+        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+        called.__code__ = _frame(_written(parameters), early)
+        return cast("Callable[..., Any]", called)
 
-    parameters = tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
-    frame = _frame(_written(parameters), _full_name(function) in _KEEPING)
-    called: Any = functools.wraps(function)(frame(function, explain_failure, check))
+    explain.write = write  # type: ignore[attr-defined]
+    called: Any = functools.wraps(function)(_unwritten(function, explain))
     called.__defaults__, called.__kwdefaults__ = given.__defaults__, given.__kwdefaults__
     called.__name__ = name
     return cast("F", called)
+
+
+def _unwritten(_function: Callable[..., Any], _explain: Any) -> Callable[..., Any]:
+    """A frame whose first call writes it: most are never called, and imports need not wait.
+
+    Its code is replaced in one step, so that other threads have the one or the other.  Python
+    wants the same variables from outside in both.
+    """
+
+    def called(*args: Any, **words: Any) -> Any:
+        return _explain.write(_function)(*args, **words)
+
+    return called
 
 
 _BY_AXIS = by_axis(re.escape).__code__  # what renames an argument has no frame around it, but in it
@@ -88,8 +104,8 @@ def _written(parameters: Iterable[inspect.Parameter]) -> tuple[str, str, str]:
 
 
 @functools.cache
-def _frame(texts: tuple[str, str, str], early: bool) -> Callable[..., Any]:
-    """What puts a frame around a function with these parameters.
+def _frame(texts: tuple[str, str, str], early: bool) -> CodeType:
+    """The code of a frame around a function with these parameters.
 
     The frame has the function's own parameters: to hand on ``*args`` and ``**kwargs`` costs a tenth
     of the time of a mean, this a fiftieth.  ``early``: arguments are checked before the call.
@@ -100,20 +116,20 @@ def _frame(texts: tuple[str, str, str], early: bool) -> Callable[..., Any]:
     rest = called[len(plain) + 4 :]
     branch = f"            if {rest}:\n                return _function({called})\n" if rest else ""
     text = (
-        "def frame(_function, _explain, _check):\n"
+        "def frame(_function, _explain):\n"
         f"    def called({defined}):\n"
-        f"        {f'_check({{{given}}})' if early else 'pass'}\n"
+        f"        {f'_explain({{{given}}})' if early else 'pass'}\n"
         "        try:\n"
         f"{branch}"
         f"            return _function({plain})\n"
         "        except Exception as _error:\n"
-        f"            _explain(_error, {{{given}}})\n"
+        f"            _explain({{{given}}}, _error)\n"
         "            raise\n"
         "    return called\n"
     )
     names: dict[str, Any] = {}
     exec(compile(text, FRAMES, "exec"), names)  # names of parameters
-    return cast("Callable[..., Any]", names["frame"])
+    return cast("CodeType", names["frame"](None, None).__code__)
 
 
 _PACKAGES = tuple(

@@ -82,3 +82,20 @@ def test_the_import_loads_nothing_optional():
         [sys.executable, "-c", code + "])"], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "[]"
+
+
+def test_the_import_writes_no_frames():
+    """What explains arguments is written by the first call of each function, and kept."""
+    code = (
+        "import numeric as torch\n"
+        "from numeric.ops.arguments import _frame\n"
+        "x = torch.ones(3)\n"
+        "before = _frame.cache_info().misses\n"
+        "code = torch.mean.__code__\n"
+        "torch.mean(x)\n"
+        "written = torch.mean.__code__\n"
+        "torch.mean(x)\n"
+        "print(before, written is not code, torch.mean.__code__ is written)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["0", "True", "True"]
