@@ -46,8 +46,9 @@ __all__ = ["evalf", "evaluate_exact", "evaluate_mp"]
 
 # Digits beyond those asked for: enough nearly always, then three times as many, and so on.
 _GUARDS = (15, 45, 135, 405, 1215)
-# The random error of an operation is up to 2**_NOISE units in the last place: so much more than
-# the few units by which mpmath's functions may be off, and a chance agreement is as unlikely.
+# The random error of an operation is between half and all of 2**_NOISE units in the last place: so
+# much more than the few units by which mpmath's functions may be off.  None is near 0, so that one
+# error alone always shows; that several cancel by chance is as unlikely as 2**-_NOISE.
 _NOISE = 16
 # A step towards a root that was halved so often is taken as it is.
 _HALVINGS = 40
@@ -540,7 +541,8 @@ class NoisyMp(Mp):
             return value
         mantissa, exponent = _signed(value)
         shift = mp.prec - mantissa.bit_length()
-        error = self.random.getrandbits(_NOISE + 1) - (1 << _NOISE)
+        error = (1 << _NOISE - 1) + self.random.getrandbits(_NOISE - 1)
+        error = -error if self.random.getrandbits(1) else error
         if shift < 0:  # some functions return more digits than they were asked for
             return mp.mpf((mantissa + (error << -shift), exponent))
         return mp.mpf(((mantissa << shift) + error, exponent - shift))

@@ -401,3 +401,11 @@ def test_equal_elements_are_judged_once(monkeypatch):
     g = sd.stack([sd.sin(sd.symbol("x")), sd.sin(sd.pi)])
     with pytest.raises(ArithmeticError, match=r"element \[1\]"):
         g.evalf(5, {"x": 2})
+
+
+@pytest.mark.parametrize("n", range(1, 101))
+def test_what_rounds_to_zero_is_never_called_zero(n):
+    """The value is near -1e-765217: no random error may cancel the loss of ``1 - tiny``."""
+    f = x * (1 - 7 / sd.exp(4 * x**2)) - x
+    with pytest.raises(ArithmeticError, match="not certain"):
+        sd.evalf(f, n, {x: 663.6994259013494})
