@@ -124,24 +124,24 @@ def _steps(inside: Context, inner: Generator[Any, Any, Any]) -> Generator[Any, A
     # The value holds while the generator runs, and not for its consumer between two items; what the
     # generator's body does to the variable is its own, and waits for it with it.
     variable = inside.variable
-    own = inside.changed(variable.get())
+    current = inside.changed(variable.get())
     resume, value = inner.send, None
     while True:
         outer = variable.get()
         try:
-            variable.set(own)
+            variable.set(current)
             item = resume(value)
         except StopIteration as stop:
             return stop.value
         finally:
-            own = variable.get()
+            current = variable.get()
             variable.set(outer)
         try:
             resume, value = inner.send, (yield item)
         except GeneratorExit:
             outer = variable.get()
             try:
-                variable.set(own)
+                variable.set(current)
                 inner.close()
             finally:
                 variable.set(outer)
@@ -268,12 +268,12 @@ def listed(name: str, elements: int = 0, expressions: int = 0) -> None:
         raise ValueError(
             f"{name}: makes expressions one by one, and no more than {MOST_EXPRESSIONS} of them"
         )
-    left = _left.get()
-    if left is None:
+    remaining = _left.get()
+    if remaining is None:
         return
     count = elements + _EXPRESSION * expressions
-    left[0] -= count
-    if left[0] < 0:
+    remaining[0] -= count
+    if remaining[0] < 0:
         raise ValueError(
-            f"{name}: {count} elements are listed one by one; a text may list {left[1]} in all"
+            f"{name}: {count} elements are listed one by one; a text may list {remaining[1]} in all"
         )

@@ -45,9 +45,9 @@ def fork_safe_lock(repair: Callable[[], None] | None = None) -> threading.RLock:
     ...     held
     True
     """
-    made = threading.RLock()
-    _MADE[made] = repair
-    return made
+    lock = threading.RLock()
+    _MADE[lock] = repair
+    return lock
 
 
 def made() -> list[threading.RLock]:
@@ -72,9 +72,9 @@ def once(
     This is what remains of double-checked locking when a look-up has found nothing.  The look-up
     stands before the call, where it costs no call and takes no lock::
 
-        found = table.get(key)
-        if found is None:
-            found = once(table, key, lock, lambda: ...)
+        value = table.get(key)
+        if value is None:
+            value = once(table, key, lock, lambda: ...)
 
     So ``table`` never holds None, nor anything that is still being made: if ``make`` raises, the
     table is as it was, and the next who asks tries again.
@@ -91,13 +91,13 @@ def once(
     (1, 1)
     """
     with lock:
-        found = table.get(key)
-        if found is None:
-            found = make()
+        value = table.get(key)
+        if value is None:
+            value = make()
             if most is not None and len(table) >= most:
                 table.clear()
-            table[key] = found
-        return found
+            table[key] = value
+        return value
 
 
 class cached_property(functools.cached_property[_T_co]):  # noqa: N801  # a decorator

@@ -55,11 +55,11 @@ def by_subject(
     >>> by_subject("symdiff", {"sin": "symdiff.functions.elementwise", "e": "graph.expr"}, SUBJECTS)
     {'Making expressions': ['e'], 'Elementwise functions': ['sin']}
     """
-    found: dict[str, list[str]] = {subject: [] for subject in (*subjects, OTHERS)}
+    groups: dict[str, list[str]] = {subject: [] for subject in (*subjects, OTHERS)}
     of = {home: _subject(home.removeprefix(f"{package}."), subjects) for home in {*homes.values()}}
     for name in sorted(homes, key=str.lower):
-        found[of[homes[name]]].append(name)
-    return {subject: names for subject, names in found.items() if names}
+        groups[of[homes[name]]].append(name)
+    return {subject: names for subject, names in groups.items() if names}
 
 
 def _subject(home: str, subjects: Mapping[str, tuple[str, ...]]) -> str:

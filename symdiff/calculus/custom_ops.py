@@ -59,8 +59,8 @@ class Custom(ops.Opaque):
         return checked_shape(self.shape_of(*shapes))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        found = _imported(self.forward)
-        if isinstance(found, CustomFunction) and found.op is self:
+        function = _imported(self.forward)
+        if isinstance(function, CustomFunction) and function.op is self:
             return _op_at, (self.forward.__module__, self.forward.__qualname__)
         for part in (self.forward, self.vjp, self.vjp_numpy, self.shape_of):
             name, module = (getattr(part, key, None) for key in ("__qualname__", "__module__"))
@@ -98,9 +98,9 @@ class CustomPullback(ops.Opaque):
 
 
 def _op(*parameters: Any) -> Custom:
-    made = intern_op((Custom, *parameters), lambda: Custom(*parameters))
-    assert isinstance(made, Custom)
-    return made
+    op = intern_op((Custom, *parameters), lambda: Custom(*parameters))
+    assert isinstance(op, Custom)
+    return op
 
 
 def _length(shape: Shape) -> int:
@@ -109,21 +109,21 @@ def _length(shape: Shape) -> int:
 
 def _imported(function: object) -> Any:
     """What the module of a function has under the function's name."""
-    found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
+    value: Any = sys.modules.get(getattr(function, "__module__", None) or "")
     for part in getattr(function, "__qualname__", "").split("."):
-        found = getattr(found, part, None)
-    return found
+        value = getattr(value, part, None)
+    return value
 
 
 def _op_at(module: str, qualname: str) -> Custom:
     """The op of the custom function of that name."""
     __import__(module)
-    found: Any = sys.modules[module]
+    value: Any = sys.modules[module]
     for part in qualname.split("."):
-        found = getattr(found, part)
-    if not isinstance(found, CustomFunction):
+        value = getattr(value, part)
+    if not isinstance(value, CustomFunction):
         raise pickle.UnpicklingError(f"{module}.{qualname} is no custom function here")
-    return found.op
+    return value.op
 
 
 # The function -------------------------------------------------------------------------------------
@@ -202,8 +202,8 @@ def custom(
     if vjp is not None and vjp_numpy is not None:
         raise ValueError("custom: give vjp in expressions or vjp_numpy in NumPy, not both")
     if name is None:
-        given = str(getattr(forward, "__name__", ""))
-        name = given if given.isidentifier() else "custom"
+        own_name = str(getattr(forward, "__name__", ""))
+        name = own_name if own_name.isidentifier() else "custom"
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"custom: the name {name!r} is not an identifier")
     return CustomFunction(_op(forward, vjp, vjp_numpy, shape, name))
@@ -290,9 +290,9 @@ class CustomRule(Statement):
 
 
 def _pullback_op(op: Custom, places: tuple[int, ...]) -> CustomPullback:
-    made = intern_op((CustomPullback, op, places), lambda: CustomPullback(op, places))
-    assert isinstance(made, CustomPullback)
-    return made
+    result = intern_op((CustomPullback, op, places), lambda: CustomPullback(op, places))
+    assert isinstance(result, CustomPullback)
+    return result
 
 
 def cotangents(
@@ -308,13 +308,13 @@ def cotangents(
     words = "x" if count == 1 else ", ".join(f"x{k}" for k in range(count))
     form = f"{what}(g, out, {words}): g times the derivative"
     values = called(form, vjp, g, out, *operands)
-    found: Sequence[Any] = values if isinstance(values, tuple | list) else (values,)
-    if len(found) != count:
+    returned: Sequence[Any] = values if isinstance(values, tuple | list) else (values,)
+    if len(returned) != count:
         raise ValueError(
-            f"{name}: {what} returned {len(found)} cotangents for {count} operands; return one "
+            f"{name}: {what} returned {len(returned)} cotangents for {count} operands; return one "
             "for each, None where there is no influence"
         )
-    return found
+    return returned
 
 
 class _FirstOrder(Statement):

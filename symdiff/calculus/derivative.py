@@ -88,11 +88,11 @@ def _in_a_row(first: object, more: tuple[Expr, ...]) -> object:
 
 def _seeds(outputs: list[Expr], values: object, many: bool, name: str, what: str) -> list[Expr]:
     """Cotangents or tangents, checked against the shapes that they must have."""
-    given = list(values) if isinstance(values, tuple | list) and many else [values]
-    if len(given) != len(outputs):
-        raise ValueError(f"{name}: {len(outputs)} {what} expected, got {len(given)}")
+    entries = list(values) if isinstance(values, tuple | list) and many else [values]
+    if len(entries) != len(outputs):
+        raise ValueError(f"{name}: {len(outputs)} {what} expected, got {len(entries)}")
     seeds = []
-    for y, g in zip(outputs, given, strict=True):
+    for y, g in zip(outputs, entries, strict=True):
         seed = as_expr(g)
         if seed.shape != y.shape:
             raise ShapeError(
@@ -176,9 +176,9 @@ def grad(
     >>> grad(q @ q, q[:2]) is 2 * q[:2]
     True
     """
-    given = _in_a_row(inputs, more)
+    arguments = _in_a_row(inputs, more)
     ys, many_outputs = _sequence(outputs, "grad", "outputs")
-    xs, many = _inputs(given, "grad", ys)
+    xs, many = _inputs(arguments, "grad", ys)
     if grad_outputs is None:
         seeds = _ones(ys, "grad", "grad_outputs")
     else:
@@ -348,8 +348,8 @@ def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr], *, mode: str = 
     ys, many_outputs = _sequence(f, "jacobian", "outputs")
     xs, many = _inputs(x, "jacobian", ys)
     rows = [_jacobians(y, xs, mode) for y in ys]
-    found = [tuple(row) if many else row[0] for row in rows]
-    return tuple(found) if many_outputs else found[0]
+    jacobians = [tuple(row) if many else row[0] for row in rows]
+    return tuple(jacobians) if many_outputs else jacobians[0]
 
 
 def _jacobians(f: Expr, xs: list[Expr], mode: str = "auto") -> list[Expr]:
@@ -375,13 +375,13 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """
     ys, many_outputs = _sequence(f, "hessian", "outputs")
     xs, many = _inputs(x, "hessian", ys)
-    found = []
+    hessians = []
     for y in ys:
         first = _jacobians(y, xs)
         check_paths("hessian", first, xs)
         blocks = tuple(tuple(_jacobians(g, xs)) for g in first)
-        found.append(blocks if many else blocks[0][0])
-    return tuple(found) if many_outputs else found[0]
+        hessians.append(blocks if many else blocks[0][0])
+    return tuple(hessians) if many_outputs else hessians[0]
 
 
 @written("vjp(f, x, u), or vjp([f, g], [x, y], [u, v])")
@@ -522,11 +522,11 @@ def gauss_newton_product(f: Expr, of: Expr, inputs: Expr | Sequence[Expr], tange
     moved = _pushed([of], xs, seeds, False)
     by_z, *direct = hvp(apart, [z, *xs], [moved, *seeds])
     back = vjp(of, xs, by_z)
-    found = [
+    products = [
         with_values("gauss_newton_product", [a + b], {z: of})[0]
         for a, b in zip(back, direct, strict=True)
     ]
-    return tuple(found) if many else found[0]
+    return tuple(products) if many else products[0]
 
 
 __all__ = [

@@ -122,12 +122,12 @@ def _closed(x: Expr, layers: Sequence[Layer]) -> Expr:
 
 def _separate(x: Expr) -> list[Expr]:
     """The unslices of which x is visibly the sum; x itself if it is anything else."""
-    found = parts(x)
-    if len(found) == 1:
+    pieces = parts(x)
+    if len(pieces) == 1:
         base = split_coefficient(x)[1]
         if base is None or isinstance(base.op, ops.Unslice):
             return [x]
-    return [share.with_inner(share.inner) for share in found] or [x]
+    return [share.with_inner(share.inner) for share in pieces] or [x]
 
 
 # Products of flows with partials ------------------------------------------------------------------
@@ -153,8 +153,8 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
         # Each part meets p at its own place, and none what p is elsewhere, which may be inf or nan.
         if len(several) > 1:
             shares = [times(Flow(x, HOISTED), p, c).expr for x in several]
-            whole = together(shares)
-            return shown(_closed(total(shares) if whole is None else whole, layers))
+            joined_blocks = together(shares)
+            return shown(_closed(total(shares) if joined_blocks is None else joined_blocks, layers))
         (expr,) = several
         shape = expr.shape
         inside: list[Layer] = []
@@ -193,11 +193,11 @@ def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
     # A batch of flows: the letters keep an identity seed symbolic, and what all of them have been
     # multiplied by is multiplied by p once, not for each.
     out = tuple(range(expr.ndim))
-    own = out[len(out) - p.ndim :]
+    letters = out[len(out) - p.ndim :]
     if not kill:
         expr, factor = _common(expr, p.ndim)
         p = p if factor is None else mul(factor, p)
-    result = contract([(expr, out, kill), (p, own)], out)
+    result = contract([(expr, out, kill), (p, letters)], out)
     return Flow(result, DEEP if _is_mask(p) else mark)
 
 
@@ -288,11 +288,11 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
         layers: list[Any] = []
         if mark == HOISTED:
             c, core = _opened(x, layers, unslices=True)
-            found = parts(x)
-            shares += [(p.op, _written(p.inner)) for p in found]
+            pieces = parts(x)
+            shares += [(p.op, _written(p.inner)) for p in pieces]
         if layers and all(isinstance(k, ops.Unslice) for k in layers) and is_whole(core):
             at.setdefault(tuple(layers), []).append(scale(c, core))
-        elif mark == HOISTED and found:
+        elif mark == HOISTED and pieces:
             inside.append(x)
         else:
             rest.append(Flow(x, mark))
@@ -307,8 +307,8 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
             covered = covered or (row[1] and all(written.all() for _, written in shares))
             return [*rest, Flow(row[0], NONE) if covered else shown(row[0])]
     if covered:
-        whole = total([*(_closed(x, places) for places, x in merged.items()), *inside])
-        return [*rest, Flow(whole, NONE)]
+        summed = total([*(_closed(x, places) for places, x in merged.items()), *inside])
+        return [*rest, Flow(summed, NONE)]
     rest += [Flow(x, HOISTED) for x in inside]
     return [*rest, *(shown(_closed(x, places)) for places, x in merged.items())]
 
@@ -324,24 +324,24 @@ def is_whole(x: Expr) -> bool:
 
 def _written(x: Expr) -> NDArray[np.bool_]:
     """Where visible parts, unslices in one another, write elements; axes not cut have length 1."""
-    found: dict[Expr, NDArray[np.bool_]] = {}
+    masks: dict[Expr, NDArray[np.bool_]] = {}
     stack = [x]
     while stack:
         y = stack[-1]
-        if y not in found:
-            known = _WRITTEN.get(y.serial)
-            if known is None:
+        if y not in masks:
+            remembered = _WRITTEN.get(y.serial)
+            if remembered is None:
                 shares = parts(y)
-                if inner := [p.inner for p in shares if p.inner not in found]:
+                if inner := [p.inner for p in shares if p.inner not in masks]:
                     stack.extend(inner)
                     continue
-                found[y] = _joint(y, [(p.op, found[p.inner]) for p in shares])
+                masks[y] = _joint(y, [(p.op, masks[p.inner]) for p in shares])
                 if shares:
-                    _remember(y, found[y])
+                    _remember(y, masks[y])
             else:
-                found[y] = known[1]
+                masks[y] = remembered[1]
         stack.pop()
-    return found[x]
+    return masks[x]
 
 
 def _joint(x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]) -> NDArray[np.bool_]:

@@ -57,9 +57,9 @@ def _number(length: Dim) -> int:
         return length
     if not isinstance(length, Length):
         return _MANY
-    found = length.replaced(dict.fromkeys(length.names, _MANY))
-    assert isinstance(found, int)
-    return found
+    length_value = length.replaced(dict.fromkeys(length.names, _MANY))
+    assert isinstance(length_value, int)
+    return length_value
 
 
 def by_rows(f: Expr, xs: Sequence[Expr]) -> list[Expr]:

@@ -93,13 +93,13 @@ def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
     if not decisions:
         return inside
     used = _used(order, outputs, decisions)
-    found: dict[Kink, Where] = {}
+    conditions: dict[Kink, Where] = {}
     for x in decisions:
         kink = _asked(x)
-        found[kink] = _either(found.get(kink, False), used[x])
+        conditions[kink] = _either(conditions.get(kink, False), used[x])
     return inside + [
         kink if where is True else kink._replace(hit=primitive("logical_and", kink.hit, where))
-        for kink, where in found.items()
+        for kink, where in conditions.items()
         if where is not False
     ]
 
@@ -143,13 +143,13 @@ def differences(outputs: Sequence[Expr]) -> list[Expr]:
     >>> differences([sd.where(x < y, x, 1)])
     [x - y]
     """
-    found: dict[Expr, None] = {}
+    unique: dict[Expr, None] = {}
     for x in topological(outputs):
         if isinstance(x.op, ops.Pointwise) and x.op.name in _RELATIONS:
             a, b = x.args
-            if a.dtype is not bool and b.dtype is not bool and b - a not in found:
-                found[a - b] = None
-    return [d for d in found if free_symbols(d)]
+            if a.dtype is not bool and b.dtype is not bool and b - a not in unique:
+                unique[a - b] = None
+    return [d for d in unique if free_symbols(d)]
 
 
 # Where a value is used ----------------------------------------------------------------------------
@@ -180,15 +180,15 @@ def _used(
 def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Where:
     """Where a node that is used ``there`` depends on operand k."""
     op, x = node.op, node.args[k]
-    others = [(i, y) for i, y in enumerate(node.args) if i != k]
+    rest = [(i, y) for i, y in enumerate(node.args) if i != k]
     if node.op is WHERE:
         if not k:
-            return _both(there, _either(*(nonzero[y] for _, y in others)))
+            return _both(there, _either(*(nonzero[y] for _, y in rest)))
         return _both(there, _branch(node.args[0], k))
     if isinstance(op, ops.Contract):
         word = op.letters[k]
         where = _taken(op, word, x, there)
-        for i, y in others:
+        for i, y in rest:
             mask = nonzero[y]
             if (
                 isinstance(mask, Expr)
@@ -201,7 +201,7 @@ def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Wh
     if not isinstance(op, _ELEMENTWISE):
         return True
     if isinstance(op, ops.Product | ops.Strong):
-        for _, y in others:
+        for _, y in rest:
             there = _both(there, nonzero[y])
     return there
 
@@ -215,8 +215,8 @@ def _taken(op: ops.Contract, word: ops.Letters, x: Expr, there: Where) -> Where:
         return contract([(there, op.out)], word, sizes)
     # It is a factor of several: of as many as are used.
     ones = select(there, number_node(1), number_node(0))
-    own = tuple(letter for letter in word if letter in op.out)
-    count = contract([(contract([(ones, op.out)], own), own)], word, sizes)
+    taken = tuple(letter for letter in word if letter in op.out)
+    count = contract([(contract([(ones, op.out)], taken), taken)], word, sizes)
     return primitive("less", number_node(0), count)
 
 
@@ -231,10 +231,10 @@ def _nonzero(x: Expr, known: Mapping[Expr, Where]) -> Where:
         return False
     if op is WHERE:
         condition, *branches = x.args
-        found = [known[y] for y in branches]
-        if all(y is True for y in found):
+        nonzero = [known[y] for y in branches]
+        if all(y is True for y in nonzero):
             return True
-        return _either(*(_both(_branch(condition, k), y) for k, y in enumerate(found, 1)))
+        return _either(*(_both(_branch(condition, k), y) for k, y in enumerate(nonzero, 1)))
     if isinstance(op, ops.Sum) and op.const == 0:
         return reduce(_either, [known[y] for y in x.args])
     if isinstance(op, ops.Strong) or (isinstance(op, ops.Product) and not op.over):

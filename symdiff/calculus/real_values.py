@@ -98,7 +98,7 @@ def in_reals(outputs: Sequence[Expr]) -> list[Expr]:
     """
     done: dict[Expr, Expr] = {}  # what a node has become
     real: dict[Expr, Expr] = {}  # what an integer node that may overflow is, in floating point
-    whole: set[Expr] = set()  # the integer nodes that are made of integer data
+    integral: set[Expr] = set()  # the integer nodes that are made of integer data
     for node in _values(outputs):
         parts = _parts(node)
         rest = node.args[len(parts) :]
@@ -107,11 +107,11 @@ def in_reals(outputs: Sequence[Expr]) -> list[Expr]:
             done[node] = rebuild(node, (*args, *rest))
         elif not node.args:
             if node.dtype is int and isinstance(node.op, ops.Symbol | ops.Constant):
-                whole.add(node)
-        elif not _decides(node) and any(x in whole for x in parts):
-            whole.add(node)
+                integral.add(node)
+        elif not _decides(node) and any(x in integral for x in parts):
+            integral.add(node)
             if not _is_safe(node) or any(x in real for x in parts):
-                args = [real[x] if x in real else as_real(x) if x in whole else x for x in parts]
+                args = [real[x] if x in real else as_real(x) if x in integral else x for x in parts]
                 real[node] = as_real(rebuild(node, (*args, *rest)))
     results = [real[y] if y in real else done.get(y, y) for y in outputs]
     return [y if is_real(y) else as_real(y) for y in results]

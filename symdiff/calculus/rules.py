@@ -202,10 +202,10 @@ class ContractRule(Statement):
         # Zeros that are visible in front of a sum stay visible behind it, if that is possible:
         # nothing then has to be asked for zeros when the program runs.
         if g.mark == HOISTED:
-            found = self.inside(g, batch + op.out, batch + op.letters[k])
-            if found is not None:
-                return found
-        others = [t for i, t in enumerate(zip(args, op.letters, op.kills, strict=True)) if i != k]
+            inside = self.inside(g, batch + op.out, batch + op.letters[k])
+            if inside is not None:
+                return inside
+        rest = [t for i, t in enumerate(zip(args, op.letters, op.kills, strict=True)) if i != k]
         sizes = dict(zip(op.letters[k], args[k].shape, strict=True))
         word, target = batch + op.out, batch + op.letters[k]
         base = split_coefficient(g.expr)[1]
@@ -214,9 +214,9 @@ class ContractRule(Statement):
         diagonal = g.mark == HOISTED and base is not None and is_diagonal(base)
         # Where no factor can be infinite, 0 times it is 0, and a plain contraction, which goes to
         # BLAS, says the same.
-        kill = g.mark > NONE and not diagonal and not finite(x for x, *_ in others)
-        result = contract([(g.expr, word, kill), *others], target, sizes)
-        if (g.mark and not diagonal) or any(kill for *_, kill in others):
+        kill = g.mark > NONE and not diagonal and not finite(x for x, *_ in rest)
+        result = contract([(g.expr, word, kill), *rest], target, sizes)
+        if (g.mark and not diagonal) or any(kill for *_, kill in rest):
             return Flow(result, DEEP)
         if diagonal and base is not None:
             tied = dict(zip(word, base.op.out, strict=True))  # type: ignore[attr-defined]
@@ -228,8 +228,8 @@ class ContractRule(Statement):
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Contract)
         terms = list(zip(args, op.letters, op.kills, strict=True))
-        others = [x for i, x in enumerate(args) if i != k]
-        kill = t.mark > NONE and not finite(others)
+        rest = [x for i, x in enumerate(args) if i != k]
+        kill = t.mark > NONE and not finite(rest)
         batch = batch_letters(op, t.expr.ndim - args[k].ndim)
         out = batch + op.out
         terms[k] = (t.expr, batch + op.letters[k], kill)
@@ -257,15 +257,15 @@ class ContractRule(Statement):
             return None
         if parts(chosen):
             return None
-        known = condition.op
+        contraction = condition.op
         if (
-            isinstance(known, ops.Contract)
-            and len(known.letters) == 1
-            and len(set(known.out)) == len(known.out)
-            and not known.sums
+            isinstance(contraction, ops.Contract)
+            and len(contraction.letters) == 1
+            and len(set(contraction.out)) == len(contraction.out)
+            and not contraction.sums
         ):
-            outer = dict(zip(known.out, word, strict=True))
-            word = tuple(outer[letter] for letter in known.letters[0])
+            outer = dict(zip(contraction.out, word, strict=True))
+            word = tuple(outer[letter] for letter in contraction.letters[0])
             condition = condition.args[0]
         if any(letter not in result for letter in word):
             return None
@@ -487,8 +487,8 @@ def pullback(
     point, also from integers (see ``real_values``).
     """
     order = topological(outputs)
-    found = arrivals(order, outputs, inputs, seeds)
-    flows = [gathered(found[x]) if x in found else None for x in inputs]
+    gradients = arrivals(order, outputs, inputs, seeds)
+    flows = [gathered(gradients[x]) if x in gradients else None for x in inputs]
     results = [None if flow is None else flow.expr for flow in flows]
     # Formulas of integers have derivatives in real numbers, and NumPy's integers overflow.
     real = derived(order, [seed.expr for seed in seeds], results)
@@ -514,7 +514,7 @@ def arrivals(
     wanted = set(inputs)
     path = dependents(order, wanted, closed)
     active = {node for node in path if node.dtype is float}
-    found: dict[Expr, list[Flow]] = {}
+    cotangents: dict[Expr, list[Flow]] = {}
     arrived: dict[Expr, list[Flow]] = {}
     for output, seed in zip(outputs, seeds, strict=True):
         arrived.setdefault(output, []).append(seed)
@@ -523,23 +523,23 @@ def arrivals(
         if flows is None:
             continue
         if node in wanted:
-            found[node] = flows
+            cotangents[node] = flows
             if not node.args:
                 continue
         g = flows[0] if len(flows) == 1 else gathered(flows)
         if is_zero(g.expr):
             continue
         joint = _JOINT.get(node.op.__class__)
-        given: Mapping[int, Flow] = {}
+        passed: Mapping[int, Flow] = {}
         if joint is not None:
-            given = joint.pulled(node, g, [k for k, arg in enumerate(node.args) if arg in active])
+            passed = joint.pulled(node, g, [k for k, arg in enumerate(node.args) if arg in active])
         for k, arg in enumerate(node.args):
             if arg in active:
                 if joint is None:
                     rule = statement(node, k)
                     flow = None if rule is None else rule.pull(g)
                 else:
-                    flow = given.get(k)
+                    flow = passed.get(k)
                 if flow is not None:
                     if record is not None:
                         record.append((node, k, flow.expr))
@@ -548,7 +548,7 @@ def arrivals(
                         arrived[arg] = [flow]
                     else:
                         flows.append(flow)
-    return found
+    return cotangents
 
 
 def pushforward(
@@ -563,7 +563,7 @@ def pushforward(
     ``order`` is the topological order of the outputs.  A tangent has shape batch + node.shape with
     one batch for all.
     """
-    found: dict[Expr, Flow] = dict(tangents)
+    pushed: dict[Expr, Flow] = dict(tangents)
     path = dependents(order, tangents, closed)
     # What only a detached value or a condition depends on passes nothing on, and may even refuse
     # derivatives.
@@ -575,39 +575,41 @@ def pushforward(
         if node in tangents or node not in needed:
             continue
         if node.op is _WHERE:
-            flows = _selected(node, found)
-        elif node.op.__class__ is ops.Concat and sum(x in found for x in node.args) > 1:
-            flows = _joined(node, found)
+            flows = _selected(node, pushed)
+        elif node.op.__class__ is ops.Concat and sum(x in pushed for x in node.args) > 1:
+            flows = _joined(node, pushed)
         else:
-            given = [(k, found.get(arg)) for k, arg in enumerate(node.args) if arg.dtype is float]
-            here = {k: t for k, t in given if t is not None}
-            flows = _RULES.get(node.op.__class__, Statement).pushed(node, here) if here else []
+            pairs = [(k, pushed.get(arg)) for k, arg in enumerate(node.args) if arg.dtype is float]
+            nonzero = {k: t for k, t in pairs if t is not None}
+            flows = (
+                _RULES.get(node.op.__class__, Statement).pushed(node, nonzero) if nonzero else []
+            )
         if flows:
             g = gathered(flows)
             if not is_zero(g.expr):
-                found[node] = g
-    return [found.get(x) for x in outputs]
+                pushed[node] = g
+    return [pushed.get(x) for x in outputs]
 
 
-def _selected(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
+def _selected(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
     """The tangent of ``where(c, a, b)`` as one selection between the tangents of a and b."""
     condition, a, b = node.args
-    s, t = found.get(a), found.get(b)
+    s, t = pushed.get(a), pushed.get(b)
     if s is None and t is None:
         return []
-    given = s or t
-    assert given is not None
-    zero = Flow(full(given.expr.shape, 0), NONE)
+    either = s or t
+    assert either is not None
+    zero = Flow(full(either.expr.shape, 0), NONE)
     (x, m), (y, n) = s or zero, t or zero
     condition = broadcast_to(condition, x.shape)
     mark = max(m, n, HOISTED) if s is None or t is None else DEEP if m or n else NONE
     return [Flow(select(condition, x, y), mark)]
 
 
-def _joined(node: Expr, found: Mapping[Expr, Flow]) -> list[Flow]:
+def _joined(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
     """The tangent of a join of which several operands vary: one join, with zeros for the others."""
     assert isinstance(node.op, ops.Linear)
-    flows = [found.get(x) for x in node.args]
+    flows = [pushed.get(x) for x in node.args]
     lead = next(_led(t.expr, x) for t, x in zip(flows, node.args, strict=True) if t is not None)
     operands = [
         full(lead + x.shape, 0) if t is None else t.expr

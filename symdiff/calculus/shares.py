@@ -84,8 +84,8 @@ def shares(f: object, x: Expr, seed: object = None) -> Shares:
     closed = closed_to(order, [] if way is None else [way])
     path = [v for v in dependents(order, [root], closed) if v.dtype is float]
     record: list[tuple[Expr, int, Expr]] = []
-    found = arrivals(order, [f], path, [Flow(start, NONE)], closed, record)
-    cotangents = {v: gathered(found[v]).expr if v in found else full(v.shape, 0) for v in path}
+    arrived = arrivals(order, [f], path, [Flow(start, NONE)], closed, record)
+    cotangents = {v: gathered(arrived[v]).expr if v in arrived else full(v.shape, 0) for v in path}
     edges = [Share(v, k, v.args[k], passed) for v, k, passed in record]
     path, edges = _read_at_once(path, edges, cotangents, f, x)
     into = [edge for edge in edges if edge.operand is root]
@@ -113,15 +113,15 @@ def _read_at_once(
     if not ways:
         return path, edges
     outer = {f, x, *(u for v in path if v not in ways for u in v.args)}
-    kept: list[Share] = []
+    direct: list[Share] = []
     for edge in edges:
         if edge.node not in ways:
-            kept.append(edge)
+            direct.append(edge)
         elif edge.node in outer:
             way = ways[edge.node]
             passed = way.scatter(cotangents[edge.node])
-            kept.append(Share(edge.node, None, way.root, passed))
-    return [v for v in path if v not in ways or v in outer], kept
+            direct.append(Share(edge.node, None, way.root, passed))
+    return [v for v in path if v not in ways or v in outer], direct
 
 
 def _in_reals(
@@ -134,9 +134,9 @@ def _in_reals(
     gradient: Expr,
 ) -> Shares:
     """The record with all derivatives in floating point, as ``grad`` gives them."""
-    made: list[Expr | None] = [cotangents[v] for v in path]
-    made += [edge.passed for edge in (*edges, *into)]
-    real = iter(derived(order, [start], made))
+    exprs: list[Expr | None] = [cotangents[v] for v in path]
+    exprs += [edge.passed for edge in (*edges, *into)]
+    real = iter(derived(order, [start], exprs))
     values: list[Any] = list(real)
     n = len(path)
     again = [
@@ -219,14 +219,14 @@ def conditions(
     op = node.op
     stand_in = make(op, tuple(operands), node.shape, node.dtype) if operands else node
     varying = [k for k in range(len(operands)) if by is None or k in by]
-    found: list[Condition] = []
+    result: list[Condition] = []
     if isinstance(op, ops.Product):
         for k in varying:
             base, p = operands[k], op.exponents[k]
             if p.__class__ is not int:
-                found.append(Condition("domain", "power", _compared("less", base, flip=True)))
+                result.append(Condition("domain", "power", _compared("less", base, flip=True)))
             elif p < 0:
-                found.append(Condition("domain", "power", _compared("not_equal", base)))
+                result.append(Condition("domain", "power", _compared("not_equal", base)))
     elif isinstance(op, ops.Pointwise) and op.primitive:
         facts = FACTS[op.name]
         symbols = [kernel_symbol(k) for k in range(op.arity)]
@@ -234,15 +234,15 @@ def conditions(
         for kind, formula in (("domain", facts.domain), ("kink", facts.kinks)):
             if formula is not None:
                 holds = run(steps(formula(*symbols)), env)
-                found.append(Condition(kind, facts.called or op.name, holds))
+                result.append(Condition(kind, facts.called or op.name, holds))
     elif isinstance(op, ops.Pointwise) and not is_decision(op):  # a formula of these
         below = set(topological(operands))
         for part in topological([written_out(stand_in)]):
             if part not in below and not is_decision(part.op):
-                found += conditions(part, part.args)
+                result += conditions(part, part.args)
     elif isinstance(op, ops.Opaque):
-        found += [Condition("kink", kink.called, kink.hit) for kink in _ties(stand_in, varying)]
-    return found
+        result += [Condition("kink", kink.called, kink.hit) for kink in _ties(stand_in, varying)]
+    return result
 
 
 def _ties(node: Expr, varying: Sequence[int]) -> list[Kink]:

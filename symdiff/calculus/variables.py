@@ -128,12 +128,12 @@ def check_paths(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> N
         if isinstance(x.op, ops.Symbol) or component(x) is not None:
             continue
         # A detached node inside passes no derivative on, but x is not all that depends on it.
-        own = symbols_of(x) | {n for n in topological([x]) if n.op is ops.DETACH and n is not x}
+        stops = symbols_of(x) | {n for n in topological([x]) if n.op is ops.DETACH and n is not x}
         stack = [y for y in outputs if y is not x]
         seen = set(stack)
         while stack:
             node = stack.pop()
-            if node in own:
+            if node in stops:
                 raise _refused(name, x, f"is not all that depends on {node!r}")
             if node.op is ops.DETACH or node.dtype is not float:
                 continue
@@ -162,14 +162,14 @@ def pulled(
     outputs: Sequence[Expr], inputs: Sequence[Expr], seeds: Sequence[Flow]
 ) -> list[Expr | None]:
     """The cotangents of ``inputs``, as ``rules.pullback`` gives those of nodes."""
-    found = [component(x) for x in inputs]
-    roots = [x if c is None else c.root for c, x in zip(found, inputs, strict=True)]
-    components = [c for c in found if c is not None]
+    components_of = [component(x) for x in inputs]
+    roots = [x if c is None else c.root for c, x in zip(components_of, inputs, strict=True)]
+    components = [c for c in components_of if c is not None]
     order = topological(outputs)
     arrived = arrivals(order, outputs, roots, seeds, closed_to(order, components))
     splits: dict[Expr, _Arrived] = {}
     results: list[Expr | None] = []
-    for c, root in zip(found, roots, strict=True):
+    for c, root in zip(components_of, roots, strict=True):
         flows = arrived.get(root)
         if flows is None:
             results.append(None)
@@ -195,8 +195,8 @@ class _Slices:
 
     def near(self, op: ops.Slice) -> Iterator[ops.Slice]:
         """The other slices that may share an element with this one."""
-        own = op.before if _is_single(op) else None
-        rest = [cuts for before, cuts in self.single.items() if before != own]
+        before_single = op.before if _is_single(op) else None
+        rest = [cuts for before, cuts in self.single.items() if before != before_single]
         for other in chain(self.wide, *rest):
             if other is not op and not self._apart(op, other):
                 yield other
@@ -217,27 +217,27 @@ class _Arrived:
         self.parts: dict[ops.Slice, list[Expr]] = {}
         self.others: list[Expr] = []
         for flow in flows:
-            found = parts(flow.expr)
-            if any(len(p.op.before) > root.ndim for p in found):
-                found = []  # parts of the batch, too
-            for p in found:
+            pieces = parts(flow.expr)
+            if any(len(p.op.before) > root.ndim for p in pieces):
+                pieces = []  # parts of the batch, too
+            for p in pieces:
                 cut = p.op.transposed(0, p.op.before)
                 assert isinstance(cut, ops.Slice)
                 self.parts.setdefault(cut, []).append(scale(p.coefficient, p.inner))
-            if not found:
+            if not pieces:
                 self.others.append(flow.expr)
         self.slices = _Slices(root, self.parts)
 
     def share(self, c: Component) -> Expr | None:
         """The sum of what stands at the component's place."""
         terms = [c.view(x) for x in self.others]
-        own = c.chain[0].op
-        if isinstance(own, ops.Slice):
-            terms += [c.view(x, 1) for x in self.parts.get(own, ())]
-            near: Iterable[ops.Slice] = self.slices.near(own)
+        first = c.chain[0].op
+        if isinstance(first, ops.Slice):
+            terms += [c.view(x, 1) for x in self.parts.get(first, ())]
+            candidates: Iterable[ops.Slice] = self.slices.near(first)
         else:
-            near = self.parts
-        for op in near:
+            candidates = self.parts
+        for op in candidates:
             terms += [c.view(linear(op.transposed(0, op.after), x)) for x in self.parts[op]]
         terms = [x for x in terms if not is_zero(x)]
         return total(terms) if terms else None
@@ -245,15 +245,15 @@ class _Arrived:
 
 def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
     """The slices of each symbol that are asked for; None if all of the symbol is."""
-    found: dict[Expr, list[ops.Slice] | None] = {}
+    slices_of: dict[Expr, list[ops.Slice] | None] = {}
     for c in components:
         op = c.chain[0].op if c.chain else None
-        asked = found.setdefault(c.root, [])
+        asked = slices_of.setdefault(c.root, [])
         if not isinstance(op, ops.Slice):
-            found[c.root] = None
+            slices_of[c.root] = None
         elif asked is not None:
             asked.append(op)
-    return {root: None if cuts is None else _Slices(root, cuts) for root, cuts in found.items()}
+    return {root: None if cuts is None else _Slices(root, cuts) for root, cuts in slices_of.items()}
 
 
 def closed_to(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]:
@@ -273,34 +273,34 @@ def closed_to(order: Iterable[Expr], components: Iterable[Component]) -> set[Exp
 
 def between(order: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
     """The nodes in ``order`` on paths from the inputs; those of a component begin at its symbol."""
-    found = [(x, component(x)) for x in inputs]
-    return dependents(order, [x if c is None else c.root for x, c in found])
+    pairs = [(x, component(x)) for x in inputs]
+    return dependents(order, [x if c is None else c.root for x, c in pairs])
 
 
 def pushed(
     outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Expr]
 ) -> list[Flow | None]:
     """The tangents of ``outputs``, as ``rules.pushforward`` gives them for nodes."""
-    given: dict[Expr, Flow] = {}
+    seeds: dict[Expr, Flow] = {}
     spread: dict[Expr, list[Expr]] = {}
     components = []
     for x, t in zip(inputs, tangents, strict=True):
         c = component(x)
         if c is None or not c.chain:
-            given[x] = Flow(t, NONE)
+            seeds[x] = Flow(t, NONE)
             continue
         components.append(c)
         spread.setdefault(c.root, []).append(c.scatter(t))
         if isinstance(c.chain[0].op, ops.Slice):
-            given[c.chain[0]] = Flow(c.scatter(t, 1), NONE)
+            seeds[c.chain[0]] = Flow(c.scatter(t, 1), NONE)
     for root, ts in spread.items():
-        whole = together(ts)
-        if whole is not None:
-            given[root] = Flow(whole, HOISTED if parts(whole) else DEEP)
+        joined = together(ts)
+        if joined is not None:
+            seeds[root] = Flow(joined, HOISTED if parts(joined) else DEEP)
         else:
-            given[root] = Flow(total(ts), DEEP if len(ts) > 1 else NONE)
+            seeds[root] = Flow(total(ts), DEEP if len(ts) > 1 else NONE)
     order = topological(outputs)
-    flows = pushforward(order, outputs, given, closed_to(order, components))
+    flows = pushforward(order, outputs, seeds, closed_to(order, components))
     real = derived(order, tangents, [None if f is None else f.expr for f in flows])
     return [
         f if f is None or y is None else Flow(y, f.mark) for f, y in zip(flows, real, strict=True)
@@ -311,10 +311,10 @@ def check_apart(name: str, inputs: Sequence[Expr]) -> None:
     """Raise ValueError where two inputs may share an element: their tangents could disagree."""
     if all(isinstance(x.op, ops.Symbol) for x in inputs) and len(set(inputs)) == len(inputs):
         return
-    found = [(x, component(x)) for x in inputs]
-    asked = _by_root(c for _, c in found if c is not None)
+    pairs = [(x, component(x)) for x in inputs]
+    asked = _by_root(c for _, c in pairs if c is not None)
     used: dict[object, Expr] = {}  # by what it takes: a symbol, a slice of one, or itself
-    for x, c in found:
+    for x, c in pairs:
         cuts = None if c is None else asked[c.root]
         key: object = x
         if c is not None:
@@ -323,21 +323,21 @@ def check_apart(name: str, inputs: Sequence[Expr]) -> None:
             raise _overlap(name, x, used[key])
         used[key] = x
         if cuts is not None and c is not None:
-            near = next(cuts.near(c.chain[0].op), None)  # type: ignore[arg-type]
-            if near is not None:
+            overlapping = next(cuts.near(c.chain[0].op), None)  # type: ignore[arg-type]
+            if overlapping is not None:
                 raise _overlap(
                     name,
                     x,
                     next(
                         y
-                        for y, d in found
-                        if d is not None and d.root is c.root and d.chain[0].op is near
+                        for y, d in pairs
+                        if d is not None and d.root is c.root and d.chain[0].op is overlapping
                     ),
                 )
-    for x, c in found:
+    for x, c in pairs:
         if c is None:
             inner = set(topological([x])) - {x}
-            for y, d in found:
+            for y, d in pairs:
                 if (y if d is None else d.root) in inner:
                     raise _overlap(name, x, y)
 

@@ -241,9 +241,9 @@ def _contraction(node: Expr, op: ops.Contract) -> str:
     named = _letters(op)
     words = tuple(sorted(tuple(named[k] for k in word) for word in op.letters))
     zeros = ", 0 × ∞ being 0" if any(op.kills) else ""
-    known = _MATRIX.get((words, tuple(named[k] for k in op.out)))
-    if known is not None and not op.created:
-        return (known.replace("y", "x") if len(set(node.args)) == 1 else known) + zeros
+    special = _MATRIX.get((words, tuple(named[k] for k in op.out)))
+    if special is not None and not op.created:
+        return (special.replace("y", "x") if len(set(node.args)) == 1 else special) + zeros
     lengths = {
         k: n
         for word, x in zip(op.letters, node.args, strict=True)

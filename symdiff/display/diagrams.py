@@ -152,7 +152,7 @@ def escaped(text: str) -> str:
     >>> escaped('x"]-->y')
     'x#34;#93;#45;#45;#62;y'
     """
-    text = _READ_LATE.sub(lambda found: found[0] + "\u2060", one_line(text)) or _FIXED
+    text = _READ_LATE.sub(lambda match: match[0] + "\u2060", one_line(text)) or _FIXED
     if "[" in text:
         text = re.sub("([,=]) ", rf"\1{_FIXED}", text)
     return "".join(
@@ -180,6 +180,6 @@ def listed(names: Iterable[str], most: int = 4) -> str:
     >>> listed("abcdefg")
     'a, b, c, d and 3 more'
     """
-    found = list(names)
-    rest = len(found) - most
-    return ", ".join(found[:most]) + (f" and {rest} more" if rest > 0 else "")
+    texts = list(names)
+    rest = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")

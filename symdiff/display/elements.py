@@ -91,24 +91,26 @@ def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
 
 def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Unslice)
-    batch, own = _split(node, index, len(op.steps))
+    batch, index_of_slice = _split(node, index, len(op.steps))
     places: list[Index] = list(batch)
     letters: list[tuple[Index, Dim]] = []
-    given: list[Condition] = []
-    for i, (start, _, step), dim, count in zip(own, op.steps, op.before, op.after, strict=True):
+    conditions: list[Condition] = []
+    for i, (start, _, step), dim, count in zip(
+        index_of_slice, op.steps, op.before, op.after, strict=True
+    ):
         first, length = from_front(start, dim), length_of(count)
         if step == 1:
             places.append(i - first)
-            given += _between(i, first, first + length, dim)
+            conditions += _between(i, first, first + length, dim)
         elif step == -1:
             places.append(first - i)
-            given += _between(i, first - length + 1, first + 1, dim)
+            conditions += _between(i, first - length + 1, first + 1, dim)
         else:
             k = letter(len(letters))
             letters.append((k, count))
             places.append(k)
-            given.append(Condition(i, "==", k * step + first))
-    return _summed(node, letters, places, notation, *given)
+            conditions.append(Condition(i, "==", k * step + first))
+    return _summed(node, letters, places, notation, *conditions)
 
 
 def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
@@ -149,8 +151,8 @@ def _from_front(table: Any, length: Dim) -> Any:
 
 def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Gather)
-    batch, own = _split(node, index, op.index.ndim)
-    place = _entry(op.index, own, notation)
+    batch, index_of_result = _split(node, index, op.index.ndim)
+    place = _entry(op.index, index_of_result, notation)
     if len(op.before) == 1:
         return _moved(node, [*batch, place])
     return Form(
@@ -164,14 +166,14 @@ def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
 
 def _scattered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Scatter)
-    batch, own = _split(node, index, len(op.before))
+    batch, index_of_target = _split(node, index, len(op.before))
     flat, stride = Index(()), 1
-    for i, dim in zip(reversed(own), reversed(op.before), strict=True):
+    for i, dim in zip(reversed(index_of_target), reversed(op.before), strict=True):
         flat, stride = i * stride + flat, stride * dim
     places = [letter(k) for k in range(op.index.ndim)]
-    given = Condition(flat, "==", _entry(op.index, places, notation))
+    condition = Condition(flat, "==", _entry(op.index, places, notation))
     letters = list(zip(places, op.index.shape, strict=True))
-    return _summed(node, letters, [*batch, *places], notation, given)
+    return _summed(node, letters, [*batch, *places], notation, condition)
 
 
 def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -185,8 +187,8 @@ def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
 def _triangle(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Triangle)
     sign = "<=" if op.lower else ">="
-    given = Condition(index[-1], sign, index[-2] + op.diagonal)
-    return _summed(node, [], index, notation, given)
+    condition = Condition(index[-1], sign, index[-2] + op.diagonal)
+    return _summed(node, [], index, notation, condition)
 
 
 def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -209,8 +211,8 @@ def _overlaps(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
     (x,) = node.args
     i, k = index[-1], letter(0)
     first = i - k
-    given = Condition(first, "<", length_of(x.shape[-2]), Index((), 0))
-    return _summed(node, [(k, x.shape[-1])], [*index[:-1], first, k], notation, given)
+    condition = Condition(first, "<", length_of(x.shape[-2]), Index((), 0))
+    return _summed(node, [(k, x.shape[-1])], [*index[:-1], first, k], notation, condition)
 
 
 def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -285,8 +287,8 @@ def _put(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form
 
     def build(pieces: list[Piece]) -> Piece:
         value, place = pieces
-        given = notation.bracket(notation.index(index[-1]), "==", place)
-        body = notation.quotient(1, [value, given], ())
+        condition = notation.bracket(notation.index(index[-1]), "==", place)
+        body = notation.quotient(1, [value, condition], ())
         return notation.sum_over([over(k, dim, needs, notation)], body) if letters else body
 
     return Form(needs, build, len(letters))

@@ -30,8 +30,8 @@ class Index:
         terms = dict(self.terms)
         for name, coef in other.terms:
             terms[name] = terms.get(name, 0) + coef
-        kept = tuple([term for term in terms.items() if term[1]])
-        return Index(kept, self.const + other.const)
+        nonzero = tuple([term for term in terms.items() if term[1]])
+        return Index(nonzero, self.const + other.const)
 
     def __mul__(self, factor: int) -> Index:
         terms = tuple([(name, coef * factor) for name, coef in self.terms])

@@ -157,11 +157,11 @@ def outputs_of(name: str, f: object) -> list[Expr]:
 
     Raises ValueError if it is empty, TypeError for what is no expression.
     """
-    given = list(f) if isinstance(f, tuple | list) else [f]
-    if not given:
+    outputs = list(f) if isinstance(f, tuple | list) else [f]
+    if not outputs:
         raise ValueError(f"{name}: there is no expression to draw")
     ys = []
-    for y in given:
+    for y in outputs:
         try:
             ys.append(as_expr(y))
         except TypeError:

@@ -69,10 +69,10 @@ def verbatim(text: str) -> str:
 
 def _typeset_name(name: str) -> str | None:
     """The name as a letter with an index, if it is one; SymPy reads Greek letters and indices."""
-    found = _PLAIN_NAME.fullmatch(sp.latex(sp.Symbol(name))) if name.isidentifier() else None
-    if found is None:
+    match = _PLAIN_NAME.fullmatch(sp.latex(sp.Symbol(name))) if name.isidentifier() else None
+    if match is None:
         return None
-    letters, index = found.group(1), found.group(2) or ""
+    letters, index = match.group(1), match.group(2) or ""
     # A word, lest it be read as a product.
     return (
         letters if len(letters) == 1 or letters[0] == "\\" else rf"\mathrm{{{letters}}}"
@@ -143,21 +143,21 @@ class Latex(Notation):
     # Names and numbers
 
     def name(self, name: str) -> str:
-        known = self.shown.get(name)
-        if known is None:
-            known = _typeset_name(name)
-            if known is None or self.owner.setdefault(_bare(known), name) != name:
-                known = verbatim(name)
-            if len(known) > _NAME and not self.full:
-                known = verbatim(name[:_NAME]) + r"\ldots"
-            self.shown[name] = known
-        return known
+        typeset = self.shown.get(name)
+        if typeset is None:
+            typeset = _typeset_name(name)
+            if typeset is None or self.owner.setdefault(_bare(typeset), name) != name:
+                typeset = verbatim(name)
+            if len(typeset) > _NAME and not self.full:
+                typeset = verbatim(name[:_NAME]) + r"\ldots"
+            self.shown[name] = typeset
+        return typeset
 
     def length(self, text: str) -> Piece:
         if text.isidentifier():
             return Piece(self.name(text))
-        (monomial, c), *others = Length(text).terms
-        if others or c != 1:
+        (monomial, c), *further = Length(text).terms
+        if further or c != 1:
             return self.index(length_of(Length(text)))
         factors = [self.power(self._atom(atom), power) for atom, power in monomial]
         return factors[0] if len(factors) == 1 else self.quotient(1, factors, ())
@@ -258,24 +258,24 @@ class Latex(Notation):
         under_all = [self.number(under)] if under != 1 else []
         under_all += [piece for piece in divisors if not piece.ndim]
         ndim = body.ndim if body else 0
-        made = (tuple(factors), tuple(divisors)) if c == 1 else ((), ())
+        split = (tuple(factors), tuple(divisors)) if c == 1 else ((), ())
         if not under_all:
-            whole = [*front, *last] or [self.number(1)]
-            if len(whole) == 1:
-                return whole[0]
-            level = MATRIX if whole[-1].level == MATRIX else PRODUCT
+            unbroken = [*front, *last] or [self.number(1)]
+            if len(unbroken) == 1:
+                return unbroken[0]
+            level = MATRIX if unbroken[-1].level == MATRIX else PRODUCT
             opened = not body and bool(last)
-            parts = tuple(self._factors(whole))
-            return Piece(" ".join(parts), level, *made, open=opened, ndim=ndim, terms=parts)
+            parts = tuple(self._factors(unbroken))
+            return Piece(" ".join(parts), level, *split, open=opened, ndim=ndim, terms=parts)
         if last and (len(last) > 1 or last[0].open or len(arrays) > 1 or last[0].level == MATRIX):
             top = self._product(front) if front else "1"
             rest = self._product(last)
             if len(last) == 1 and last[0].level < MATRIX:
                 rest = self.wrapped(last[0], MATRIX)
             text = rf"\frac{{{top}}}{{{self._product(under_all)}}} {rest}"
-            return Piece(text, PRODUCT, *made, open=last[0].open, ndim=ndim)
+            return Piece(text, PRODUCT, *split, open=last[0].open, ndim=ndim)
         top = self._product([*front, *last] or [self.number(1)])
-        return Piece(rf"\frac{{{top}}}{{{self._product(under_all)}}}", PRODUCT, *made, ndim=ndim)
+        return Piece(rf"\frac{{{top}}}{{{self._product(under_all)}}}", PRODUCT, *split, ndim=ndim)
 
     def _elementwise(self, factors: Sequence[Piece], divisors: Sequence[Piece]) -> Piece:
         """The product of arrays, element by element, over others."""
@@ -349,10 +349,10 @@ class Latex(Notation):
                     return self._derivative(op.name, facts.orders, texts)
                 if not facts.drawn:
                     return self.call(op.name, operands)
-        found = _template(op.formula, op.arity)
-        if found is None or (len(found[0]) > _FORMULA and not self.full):
+        template_and_level = _template(op.formula, op.arity)
+        if template_and_level is None or (len(template_and_level[0]) > _FORMULA and not self.full):
             return self.call(op.name, operands)
-        template, level = found
+        template, level = template_and_level
         if not op.primitive:
             texts = [self.wrapped(piece, ATOM) for piece in operands]
         return Piece(_PLACE.sub(lambda place: texts[int(place.group(1))], template), level)
@@ -467,10 +467,10 @@ class Latex(Notation):
     def _cases(self, cells: list[tuple[str, str]], last: Piece) -> Piece:
         """Alternatives; those of the last one follow."""
         parts = last.cells if last.level == COMPARE and last.cells else ()
-        found = tuple(Piece(rf"{a} & \text{{for}}\: {c}") for a, c in cells)
-        found += parts or (Piece(rf"{last.text} & \text{{otherwise}}"),)
-        body = r" \\ ".join(piece.text for piece in found)
-        return Piece(rf"\begin{{cases}} {body} \end{{cases}}", COMPARE, cells=found)
+        rows = tuple(Piece(rf"{a} & \text{{for}}\: {c}") for a, c in cells)
+        rows += parts or (Piece(rf"{last.text} & \text{{otherwise}}"),)
+        body = r" \\ ".join(piece.text for piece in rows)
+        return Piece(rf"\begin{{cases}} {body} \end{{cases}}", COMPARE, cells=rows)
 
     # Arrays
 
@@ -542,11 +542,11 @@ class Latex(Notation):
         return replace(piece, symmetric=True)
 
     def multiplied(self, parts: Sequence[Piece], ndim: int) -> Piece:
-        found = [y for x in parts for y in (x.chain if x.level == MATRIX and x.chain else (x,))]
-        if len(found) == 1:
-            return found[0]
-        texts = [self.wrapped(x, POWER) for x in found]
-        return Piece(" ".join(texts), MATRIX, ndim=ndim, chain=tuple(found))
+        factors = [y for x in parts for y in (x.chain if x.level == MATRIX and x.chain else (x,))]
+        if len(factors) == 1:
+            return factors[0]
+        texts = [self.wrapped(x, POWER) for x in factors]
+        return Piece(" ".join(texts), MATRIX, ndim=ndim, chain=tuple(factors))
 
     def chained(
         self,

@@ -38,20 +38,20 @@ class Graph(Generic[K]):
         group: Callable[[K], int | None] = lambda _: None,
     ) -> None:
         self.titles = titles
-        found: dict[K, Sequence[K]] = {}
+        entries: dict[K, Sequence[K]] = {}
         entered: dict[K, Sequence[K]] = {}
         stack = [(node, False) for node in reversed(results)]
         while stack:
-            node, left = stack.pop()
-            if left:
-                found[node] = entered[node]
+            node, finished = stack.pop()
+            if finished:
+                entries[node] = entered[node]
             elif node not in entered:
-                entered[node] = own = operands(node)
+                entered[node] = inputs = operands(node)
                 stack.append((node, True))
-                stack += [(x, False) for x in reversed(own) if x not in entered]
-        self.order = list(found)
+                stack += [(x, False) for x in reversed(inputs) if x not in entered]
+        self.order = list(entries)
         place = {node: k for k, node in enumerate(self.order)}
-        self.links = [[place[x] for x in own] for own in found.values()]
+        self.links = [[place[x] for x in inputs] for inputs in entries.values()]
         self.groups = [group(node) for node in self.order]
         self.heights = self._heights()
 
@@ -95,14 +95,14 @@ class Graph(Generic[K]):
         inner = sorted((k for k in places if self.links[k]), key=self.heights.__getitem__)
         quarter = limit // 4
         folded = _folded(limit) * max(len(self.titles), 1)
-        near = max(limit - min(len(leaves), quarter) - folded, 1)
+        budget = max(limit - min(len(leaves), quarter) - folded, 1)
         widest = max(limit // 8, 3)  # of one height: notebooks shrink wide pictures
         shown = set(leaves[:quarter])
         hidden: set[int] = set()
         level: Counter[int] = Counter()
         for k in inner:
-            if near and k not in hidden and level[self.heights[k]] < widest:
-                near -= 1
+            if budget and k not in hidden and level[self.heights[k]] < widest:
+                budget -= 1
                 level[self.heights[k]] += 1
                 shown.add(k)
             else:
@@ -131,12 +131,12 @@ class Graph(Generic[K]):
             parts.setdefault(root(k), []).append(k)
         grouped: dict[int | None, list[list[int]]] = {}
         for part in sorted(parts.values(), key=len, reverse=True):
-            own = grouped.setdefault(self.groups[part[0]], [])
-            if len(own) < most:
-                own.append(part)
+            members = grouped.setdefault(self.groups[part[0]], [])
+            if len(members) < most:
+                members.append(part)
             else:
-                own[-1] += part
-        return [part for own in grouped.values() for part in own]
+                members[-1] += part
+        return [part for members in grouped.values() for part in members]
 
     def _drawn(
         self,
@@ -150,14 +150,16 @@ class Graph(Generic[K]):
         parts = self._parts(shown, _folded(limit))
         shown.update(part[0] for part in parts if len(part) == 1)
         parts = [part for part in parts if len(part) > 1]
-        whole = sorted(shown)
-        names = {k: f"n{place}" for place, k in enumerate(whole)}
+        visible = sorted(shown)
+        names = {k: f"n{place}" for place, k in enumerate(visible)}
         for place, part in enumerate(parts):
             names.update(dict.fromkeys(part, f"f{place}"))
-        drawn = vertices([self.order[k] for k in whole])
-        found, edges = [], []
-        for k in whole:
-            found.append(drawn[self.order[k]]._replace(name=names[k], group=self.groups[k]))
+        drawn = vertices([self.order[k] for k in visible])
+        vertices_drawn, edges = [], []
+        for k in visible:
+            vertices_drawn.append(
+                drawn[self.order[k]]._replace(name=names[k], group=self.groups[k])
+            )
             merged: Counter[str] = Counter()
             for x, label in zip(self.links[k], labels(self.order[k]), strict=True):
                 if x in shown:
@@ -166,15 +168,17 @@ class Graph(Generic[K]):
                     merged[names[x]] += 1
             edges += _several(merged, names[k])
         for place, part in enumerate(parts):
-            own = f"f{place}"
-            merged = Counter(names[x] for k in part for x in self.links[k] if names[x] != own)
-            edges += _several(merged, own)
+            folded_name = f"f{place}"
+            merged = Counter(
+                names[x] for k in part for x in self.links[k] if names[x] != folded_name
+            )
+            edges += _several(merged, folded_name)
             needed = dict.fromkeys(
                 x for k in part for x in (k, *self.links[k]) if not self.links[x]
             )
             lines = folded([self.order[k] for k in part], [self.order[k] for k in needed])
-            found.append(Vertex(own, lines, "folded", self.groups[part[0]]))
-        return Diagram(tuple(found), tuple(edges), self.titles, down)
+            vertices_drawn.append(Vertex(folded_name, lines, "folded", self.groups[part[0]]))
+        return Diagram(tuple(vertices_drawn), tuple(edges), self.titles, down)
 
 
 def _folded(limit: int) -> int:

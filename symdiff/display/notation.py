@@ -86,8 +86,8 @@ class Notation:
         """A letter or a length, as it is typed."""
         if text.isidentifier():
             return Piece(self.name(text))
-        (monomial, c), *others = Length(text).terms
-        if others or c < 0:
+        (monomial, c), *further = Length(text).terms
+        if further or c < 0:
             return Piece(text, SUM)
         return Piece(text, FLOOR if is_quotient(monomial) and c == 1 else PRODUCT)
 
@@ -144,8 +144,8 @@ class Notation:
         first = not texts[0].startswith("-") and bool(factors) and (over == 1)
         bracket = first and (factors[0].level < FLOOR or factors[0].bracket_first)
         ndim = max((piece.ndim for piece in (*factors, *divisors)), default=0)
-        made = (tuple(factors), tuple(divisors)) if c == 1 else ((), ())
-        return Piece(text, PRODUCT, *made, bracket, ndim=ndim)
+        split = (tuple(factors), tuple(divisors)) if c == 1 else ((), ())
+        return Piece(text, PRODUCT, *split, bracket, ndim=ndim)
 
     def unfolded(
         self, factors: Sequence[Piece], divisors: Sequence[Piece]
@@ -174,8 +174,8 @@ class Notation:
         below = [digits(under)] if under != 1 else []
         below += [self.wrapped(piece, POWER) for piece in divisors]
         text = "/".join(["*".join([*texts, last.text]), *below])
-        made = ((*numbers, last), tuple(divisors)) if c == 1 else ((), ())
-        return Piece(text, MATRIX, *made, ndim=last.ndim)
+        split = ((*numbers, last), tuple(divisors)) if c == 1 else ((), ())
+        return Piece(text, MATRIX, *split, ndim=last.ndim)
 
     def negative(self, c: Number, piece: Piece) -> str:
         """The first term of a sum, ``-c`` times ``piece``; the minus must not enter a bracket."""
@@ -193,8 +193,8 @@ class Notation:
         if c == 1:
             return piece
         if piece.level == MATRIX:
-            made = (piece.factors, piece.divisors) if piece.factors else ((piece,), ())
-            return self._with_matrices(c, *made)
+            split = (piece.factors, piece.divisors) if piece.factors else ((piece,), ())
+            return self._with_matrices(c, *split)
         if piece.factors or piece.divisors:
             return self.quotient(c, piece.factors, piece.divisors)
         return self.quotient(c, (piece,), ())
@@ -255,8 +255,8 @@ class Notation:
 
     def cases(self, pieces: Sequence[Piece], conditions: Sequence[Piece]) -> Piece:
         """The first piece whose condition holds, the last one if none does."""
-        *others, result = pieces
-        for piece, condition in zip(reversed(others), reversed(conditions), strict=True):
+        *branches, result = pieces
+        for piece, condition in zip(reversed(branches), reversed(conditions), strict=True):
             result = self.call("where", [condition, piece, result])
         return result
 
@@ -497,8 +497,10 @@ class Notation:
 
     def norm(self, square: Piece) -> Piece:
         """The square root of a sum of squares."""
-        whole = square.root
-        return self.power(square, Fraction(1, 2)) if whole is None else self.call("norm", [whole])
+        operand = square.root
+        return (
+            self.power(square, Fraction(1, 2)) if operand is None else self.call("norm", [operand])
+        )
 
     def joined(self, pieces: Sequence[Piece], axis: int, ndim: int) -> Piece:
         """Arrays one after the other along an axis."""

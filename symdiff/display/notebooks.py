@@ -42,9 +42,9 @@ class _Shown:
 
     def __call__(self, value: Any) -> Any:
         if self.formatter.formatters["text/latex"].enabled:  # not in a terminal
-            found = bundle(value)
-            if found is not None:
-                return found
+            mime_bundle = bundle(value)
+            if mime_bundle is not None:
+                return mime_bundle
         if self.before is not None:
             return self.before(value)
         method = getattr(type(value), "_repr_mimebundle_", None)  # of a subclass

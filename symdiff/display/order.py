@@ -95,12 +95,12 @@ def _leaf(node: Expr) -> Leaf | None:
     """A symbol, or an element of one; None for other nodes."""
     if isinstance(node.op, ops.Symbol):
         return node.serial, ()
-    found = element_of(node)
-    if found is None or node.shape or not isinstance(found[0].op, ops.Symbol):
+    element = element_of(node)
+    if element is None or node.shape or not isinstance(element[0].op, ops.Symbol):
         return None
     # Lengths stand behind numbers, by their texts: which is less is not known.
-    places = [(0, k) if isinstance(k, int) else (1, str(k)) for k in found[1]]
-    return found[0].serial, tuple(places)
+    places = [(0, k) if isinstance(k, int) else (1, str(k)) for k in element[1]]
+    return element[0].serial, tuple(places)
 
 
 def _key(node: Expr, ranks: dict[Expr, int]) -> tuple[Any, ...]:

@@ -107,16 +107,16 @@ def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
     """The lines of ``text``, the last one that of the result, or of how much is left out."""
     expr = as_expr(expr)
     if full or is_within(expr, notation.nodes):
-        found = _complete(expr, notation)
-        if full or sum(map(len, found)) <= _CHARACTERS:
-            return found
+        lines_of_expr = _complete(expr, notation)
+        if full or sum(map(len, lines_of_expr)) <= _CHARACTERS:
+            return lines_of_expr
     most = _NEAR
     while True:
-        found, shown = _excerpt(expr, notation, most)
-        if most == 1 or sum(map(len, found)) <= _CHARACTERS:
+        lines_of_expr, shown = _excerpt(expr, notation, most)
+        if most == 1 or sum(map(len, lines_of_expr)) <= _CHARACTERS:
             break
         most //= 2
-    return [*found, notation.cut(shown, extent(expr))]
+    return [*lines_of_expr, notation.cut(shown, extent(expr))]
 
 
 def short(expr: Expr) -> str:
@@ -134,22 +134,22 @@ def short(expr: Expr) -> str:
     """
     expr = as_expr(expr)
     if is_within(expr, _SHORT_LINE):
-        found = _complete(expr, PLAIN, _SHORT_LINE)
-        if len(found) == 1 and len(found[0]) <= _SHORT_LINE:
-            return f"<{found[0]}: {shape_text(expr.shape)}>" if expr.shape else found[0]
+        texts = _complete(expr, PLAIN, _SHORT_LINE)
+        if len(texts) == 1 and len(texts[0]) <= _SHORT_LINE:
+            return f"<{texts[0]}: {shape_text(expr.shape)}>" if expr.shape else texts[0]
     shape = f" of shape {shape_text(expr.shape)}" if expr.shape else ""
     return f"<expression{shape}: {extent(expr)}>"
 
 
 def extent(expr: Expr) -> str:
     """How many nodes there are, and of which symbols: ``57 nodes in x, y``."""
-    near = _near(expr, _COUNTED + 1)
-    size = min(len(near), _COUNTED)
-    nodes = f"{size:,} nodes" if len(near) == size else f"more than {size:,} nodes"
-    names = [node.name for node in near if isinstance(node.op, ops.Symbol)]
+    nodes_near = _near(expr, _COUNTED + 1)
+    size = min(len(nodes_near), _COUNTED)
+    nodes = f"{size:,} nodes" if len(nodes_near) == size else f"more than {size:,} nodes"
+    names = [node.name for node in nodes_near if isinstance(node.op, ops.Symbol)]
     shown = [name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "..." for name in names]
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
-    more = more if len(near) == size else " and others"
+    more = more if len(nodes_near) == size else " and others"
     return nodes + (f" in {', '.join(shown[:_MOST_NAMES])}{more}" if names else "")
 
 
@@ -159,15 +159,15 @@ _LONGEST_NAME = 40
 
 def _near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
     """Nodes from the result on, by creation; at most so many, of each the first operands."""
-    near, seen = [expr], {expr}
-    for node in near:  # grows as it is read
+    reached, seen = [expr], {expr}
+    for node in reached:  # grows as it is read
         for arg in node.args[:width]:
-            if len(near) == most:
+            if len(reached) == most:
                 break
             if arg not in seen:
                 seen.add(arg)
-                near.append(arg)
-    return in_order(near)
+                reached.append(arg)
+    return in_order(reached)
 
 
 def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[str]:
@@ -175,19 +175,19 @@ def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[s
     read = reading(expr)
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
-    whole = graph.is_plain(read) and not graph.lettered
+    unlettered = graph.is_plain(read) and not graph.lettered
     alike = ops.is_spread(read.op) or repeated(read) is not None
-    if not whole or alike or is_stack(read) or any(map(_is_of_places, graph.nodes)):
+    if not unlettered or alike or is_stack(read) or any(map(_is_of_places, graph.nodes)):
         parts = components(read)
         if parts is not None:
             roots = parts.ravel().tolist() if expr.shape else [parts]
             inner = Graph(topological(roots), notation)
-            found = _written(inner, roots, np.shape(parts), fits)
-            widest = max(map(notation.width, found))
+            lines_of_expr = _written(inner, roots, np.shape(parts), fits)
+            widest = max(map(notation.width, lines_of_expr))
             if widest <= _STRETCH * fits:
-                return found
+                return lines_of_expr
             other = _written(graph, [read], (), fits)
-            return found if widest <= max(map(notation.width, other)) else other
+            return lines_of_expr if widest <= max(map(notation.width, other)) else other
     return _written(graph, [read], (), fits)
 
 
@@ -201,8 +201,8 @@ def _is_of_places(node: Expr) -> bool:
 def _excerpt(expr: Expr, notation: Notation, most: int) -> tuple[list[str], int]:
     """The lines for the nodes next to the result, and how many these are."""
     nodes = _near(expr, most, _OPERANDS)
-    near = set(nodes)
-    graph = Graph(nodes, notation, _OPERANDS, {x for node in nodes for x in node.args} - near)
+    visible = set(nodes)
+    graph = Graph(nodes, notation, _OPERANDS, {x for node in nodes for x in node.args} - visible)
     return _written(graph, [expr], (), notation.fits), len(nodes)
 
 
@@ -216,9 +216,9 @@ def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: 
     for _ in range(_ONE_BY_ONE if len(graph.nodes) <= _FEW else 0):
         size, best = graph.weighed(roots, named)
         if size <= _TRIED * fits or best is None:
-            found = _defined(graph, roots, shape, named, prefix)
-            if all(graph.notation.width(line) <= fits for line in found):
-                return found
+            candidate = _defined(graph, roots, shape, named, prefix)
+            if all(graph.notation.width(line) <= fits for line in candidate):
+                return candidate
         if best is None:
             break
         named.add(best)
@@ -233,24 +233,24 @@ def _defined(
     used: list[set[Expr]] = []
     order: list[Expr] = []
     names = (name for k in count(1) if (name := f"{prefix}{k}") not in graph.taken)
-    found = []
+    lines_so_far = []
     beside = in_order(named.difference(graph.nodes))
     for node in [*beside, *(node for node in graph.nodes if node in named)]:
         name = next(names)
         graph.used = set()
-        found.append(_line(graph, node, name))
+        lines_so_far.append(_line(graph, node, name))
         used.append(graph.used)
         graph.called[node] = name
         order.append(node)
     graph.used = set()
-    found.append(_result(graph, roots, shape))
+    lines_so_far.append(_result(graph, roots, shape))
     graph.called = called
     wanted = set(graph.used)
     for node, inside in zip(reversed(order), reversed(used), strict=True):
         if node in wanted:
             wanted |= inside
     if wanted.issuperset(order):
-        return found
+        return lines_so_far
     return _defined(graph, roots, shape, named & wanted, prefix)  # some are written otherwise
 
 
@@ -325,20 +325,20 @@ class Graph:
 
     def _lettered(self) -> set[Expr]:
         """Arrays that are arguments, and cannot be written as a whole: they need names."""
-        found: set[Expr] = set()
+        needed: set[Expr] = set()
         for node in self.nodes:
             form = self.writer.whole(node) if node.shape else self.writer.form(node, None, 0)
             if form is not None and form.call:
-                found |= {n.node for n in form.needs if not self.is_plain(n.node)}
+                needed |= {n.node for n in form.needs if not self.is_plain(n.node)}
             if form is None and isinstance(node.op, ops.Gather) and len(node.op.before) > 1:
                 # Its elements are those of its operand, ravelled.
-                found |= {x for x in node.args if node.op.index.size and not self.is_plain(x)}
+                needed |= {x for x in node.args if node.op.index.size and not self.is_plain(x)}
             if form is None and isinstance(node.op, opaque_ops.Take):
                 # Its elements are those of its operand, at places that are computed.
                 x, places = node.args
-                known = isinstance(places.op, ops.Places | opaque_ops.ArgSort)
-                found |= {x} if not known and not self.is_plain(x) else set()
-        return found
+                computed = isinstance(places.op, ops.Places | opaque_ops.ArgSort)
+                needed |= {x} if not computed and not self.is_plain(x) else set()
+        return needed
 
     def weighed(self, roots: Sequence[Expr], named: set[Expr]) -> tuple[int, Expr | None]:
         """How long the lines will be, and the node of which a name saves most; None: no name does.
@@ -349,9 +349,9 @@ class Graph:
         results = set(roots)
         longest = 0
         for node in self.nodes:
-            own = self._own(node, size)
-            size[node] = 4 if node in named else own
-            longest = max(longest, own) if node in named else longest
+            weight = self._own(node, size)
+            size[node] = 4 if node in named else weight
+            longest = max(longest, weight) if node in named else longest
         times: Counter[Expr] = Counter(roots)
         for node in reversed(self.nodes):
             for arg in node.args[: self.width]:
@@ -367,21 +367,21 @@ class Graph:
         """All nodes that are used again or long, besides those of ``named``."""
         uses = Counter(arg for node in self.nodes for arg in node.args[: self.width])
         size: dict[Expr, int] = {}
-        results, found = set(roots), set()
+        results, reused = set(roots), set()
         for node in self.nodes:
-            own = size[node] = self._own(node, size)
-            long = own > self.notation.long or (uses[node] > 1 and own >= _SHARED)
+            weight = size[node] = self._own(node, size)
+            long = weight > self.notation.long or (uses[node] > 1 and weight >= _SHARED)
             if node in named:
                 size[node] = 4
             elif long and self._is_nameable(node, results):
-                found.add(node)
+                reused.add(node)
                 size[node] = 4
-        return found
+        return reused
 
     def _own(self, node: Expr, size: dict[Expr, int]) -> int:
-        found = element_of(node)
-        if found is not None:
-            return size.get(found[0], 3) + 3
+        element = element_of(node)
+        if element is not None:
+            return size.get(element[0], 3) + 3
         return min(
             _own_size(node) + sum(1 + size.get(arg, 3) for arg in node.args[: self.width]), 1 << 60
         )
@@ -431,9 +431,9 @@ class _Place:
 
 def _line(graph: Graph, node: Expr, name: str) -> str:
     """The line of a node; letters of its axes stand on the left where it has no whole form."""
-    whole = graph.is_plain(node)
+    unlettered = graph.is_plain(node)
     index: tuple[Index, ...] | None = None
-    if not whole:
+    if not unlettered:
         index = tuple(graph.writer.index(k) for k in range(node.ndim))
     body = _piece(graph, node, index)
     if name:

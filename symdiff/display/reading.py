@@ -96,9 +96,9 @@ def _read(node: Expr, args: Sequence[Expr]) -> Expr:
         case ops.Pointwise(primitive=True, name="logical_or") if _is_nan(args[1]):
             return args[0]
         case ops.Pointwise(primitive=True):
-            known = _written_out(node, args)
-            if known is not None:
-                return known
+            written = _written_out(node, args)
+            if written is not None:
+                return written
         case opaque_ops.Cofactor():
             (a,) = args
             return _times(expand_dims(det(a), (-2, -1)) if a.ndim > 2 else det(a), inv(a).mT)
@@ -215,7 +215,7 @@ def factors(x: Expr) -> list[tuple[Expr, int | Fraction]]:
 
     A power of a power is one power where the outer exponent is an integer: ``sqrt(x**2)`` is not x.
     """
-    found: list[tuple[Expr, int | Fraction]] = []
+    powers: list[tuple[Expr, int | Fraction]] = []
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
     while stack:
         x, p = stack.pop()
@@ -223,8 +223,8 @@ def factors(x: Expr) -> list[tuple[Expr, int | Fraction]]:
             pairs = zip(reversed(x.args), reversed(x.op.exponents), strict=True)
             stack.extend((base, q * p) for base, q in pairs)
         else:
-            found.append((x, p))
-    return found
+            powers.append((x, p))
+    return powers
 
 
 def _total_powers(
@@ -262,10 +262,10 @@ def rearrangement(x: Expr) -> tuple[Expr, Word] | None:
         return None
     (operand,), (word,) = x.args, op.letters
     if op.sums:
-        kept = [k in op.out for k in word]
-        if any(n != 1 for n, keep in zip(operand.shape, kept, strict=True) if not keep):
+        in_result = [k in op.out for k in word]
+        if any(n != 1 for n, keep in zip(operand.shape, in_result, strict=True) if not keep):
             return None
-        operand = getitem(operand, tuple([slice(None) if keep else 0 for keep in kept]))
+        operand = getitem(operand, tuple([slice(None) if keep else 0 for keep in in_result]))
         word = tuple([k for k in word if k in op.out])
     return (operand, word) if word else None
 
@@ -298,8 +298,8 @@ def _factored(x: Expr) -> Expr:
         for y, p in terms[0].items()
         if repeated(y) is None and all(term.get(y) == p for term in terms)
     ]
-    whole = dict(shared)
-    rests = [[(y, p) for y, p in term.items() if y not in whole] for term in terms]
+    common = dict(shared)
+    rests = [[(y, p) for y, p in term.items() if y not in common] for term in terms]
     if not shared or not all(rest and all(repeated(y) for y, _ in rest) for rest in rests):
         return x
     products = [reduce(_times, [int_power(y, p) for y, p in rest]) for rest in rests]
@@ -401,8 +401,8 @@ class _Formulas(Arithmetic):
             raise Unsupported("the components of a large array")
 
     def opaque(self, node: Node, args: Sequence[object]) -> Any:
-        whole = tuple(map(_whole_again, node.args, args))
-        return elements(rebuild(cast("Expr", node), whole))  # every node is one
+        operands = tuple(map(_whole_again, node.args, args))
+        return elements(rebuild(cast("Expr", node), operands))  # every node is one
 
 
 def _whole_again(arg: Expr, value: object) -> Expr:

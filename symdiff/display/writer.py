@@ -71,11 +71,11 @@ def _squeezed(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:
     assert isinstance(op, ops.Contract)
     operands, words = [], []
     for x, word in zip(node.args, op.letters, strict=True):
-        kept = [k in op.out or n != 1 for k, n in zip(word, x.shape, strict=True)]
-        whole = all(kept) or not any(kept)
-        operands.append(x if whole else getitem(x, tuple([slice(None) if k else 0 for k in kept])))
+        used = [k in op.out or n != 1 for k, n in zip(word, x.shape, strict=True)]
+        alike = all(used) or not any(used)
+        operands.append(x if alike else getitem(x, tuple([slice(None) if k else 0 for k in used])))
         words.append(
-            word if whole else tuple([k for k, keep in zip(word, kept, strict=True) if keep])
+            word if alike else tuple([k for k, keep in zip(word, used, strict=True) if keep])
         )
     return operands, tuple(words)
 
@@ -241,10 +241,10 @@ class Writer:
         )
 
     def _repeated(self, node: Expr, elementwise: bool) -> Form | None:
-        found, op = rearrangement(node), node.op
-        assert found is not None
+        rearranged, op = rearrangement(node), node.op
+        assert rearranged is not None
         assert isinstance(op, ops.Contract)
-        x, word = found
+        x, word = rearranged
         if node.ndim != 2 or x.ndim != 1:
             return None
         axis, shape = op.out.index(word[0]), shape_text(node.shape)
@@ -352,14 +352,14 @@ class Writer:
         rows, matrices, columns = numbers[:], numbers[:], numbers[:]
         diagonal = False
         for base, p in factors(node):
-            op, found = repeated(base), rearrangement(base)
+            op, rearranged = repeated(base), rearrangement(base)
             identity = isinstance(base.op, ops.Contract) and base.op.out == (0, 0)
             if identity and not base.args and p > 0:
                 diagonal = True
             elif ops.is_spread(base.op):
                 numbers.append((base.args[0], p))
-            elif op is not None and found is not None and found[0].ndim == 1:
-                (rows if op.out[0] == found[1][0] else columns).append((found[0], p))
+            elif op is not None and rearranged is not None and rearranged[0].ndim == 1:
+                (rows if op.out[0] == rearranged[1][0] else columns).append((rearranged[0], p))
             else:
                 matrices.append((base, p))
         sides = numbers, rows, matrices, columns
@@ -370,9 +370,9 @@ class Writer:
             below: list[Piece] = []
             for x, (_, p) in zip(pieces, numbers, strict=False):
                 (above if p > 0 else below).append(notation.power(x, p if p > 0 else -p))
-            given = iter(pieces[len(numbers) :])
+            operands = iter(pieces[len(numbers) :])
             left, middle, right = [
-                [notation.powers(next(given), p) for _, p in side] for side in sides[1:]
+                [notation.powers(next(operands), p) for _, p in side] for side in sides[1:]
             ]
             if diagonal:
                 weights = [*left, *(notation.diagonal(x, 1) for x in middle), *right]
@@ -397,9 +397,9 @@ class Writer:
         if solved is not None:
             needs = tuple(map(Need, solved))
             return Form(needs, lambda pieces: notation.call("solve", pieces).of(1), call=True)
-        found = element_of(node)
-        if found is not None:
-            x, steps = found
+        selection = element_of(node)
+        if selection is not None:
+            x, steps = selection
             column = steps == [":", 0] and isinstance(x.op, opaque_ops.Take)
             if column and ops.is_spread(x.args[1].op):
                 row = Need(x.args[0]), Need(x.args[1].args[0])
@@ -419,10 +419,10 @@ class Writer:
         both = self._ordered(operands, list(zip(operands, words, strict=True)))
         both.sort(key=lambda pair: bool(pair[0].args))  # o @ tanh(v)
         operands, words = [x for x, _ in both], tuple([word for _, word in both])
-        made = chain(words, op.out)
-        if made is None or not notation.is_product(made, operands, node.ndim):
+        product = chain(words, op.out)
+        if product is None or not notation.is_product(product, operands, node.ndim):
             return None
-        return self._chained(operands, made)
+        return self._chained(operands, product)
 
     def _is_product(self, node: Expr, op: ops.Contract) -> bool:
         """Whether an array is a product of matrices, of which an element is taken as such."""
@@ -622,9 +622,9 @@ class Writer:
             return self._elementwise(node, index)
         if isinstance(op, ops.Barrier):
             return self._elementwise(node, index)
-        found = element(node, index, lambda k: self.index(fresh + k), notation)
-        if found is not None:
-            return found
+        text = element(node, index, lambda k: self.index(fresh + k), notation)
+        if text is not None:
+            return text
         system = _system(node)
         if system is not None and all(map(self.is_plain, system)):
             places = indices(index, node.shape[:-1], notation)

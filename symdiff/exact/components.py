@@ -238,36 +238,36 @@ class _Walk:
         xs, params = rest[: len(op.xs)], dict(zip(op.params, rest[len(op.xs) :], strict=True))
         shape = (n + 1, *np.shape(carry))
         self.of.check(node, math.prod(shape), 0)
-        found = [carry]
+        carries = [carry]
         for t in range(n)[:: -1 if op.reverse else 1]:
             row = {x: values[t] for x, values in zip(op.xs, xs, strict=True)}
-            env = {op.carry: found[-1], **row, **params}
-            found += self.inside([op.body], env)
-        rows = found[:: -1 if op.reverse else 1]
+            env = {op.carry: carries[-1], **row, **params}
+            carries += self.inside([op.body], env)
+        rows = carries[:: -1 if op.reverse else 1]
         return filled(shape, itertools.chain.from_iterable(map(_list, rows)))
 
     def fold(self, node: Expr, args: list[Any]) -> Any:
         """The scan that it is."""
-        whole, symbols = op_as(node, Fold).plain
-        return evaluated([whole], dict(zip(symbols, args, strict=True)), self.of, self.sizes)[0]
+        packed, symbols = op_as(node, Fold).plain
+        return evaluated([packed], dict(zip(symbols, args, strict=True)), self.of, self.sizes)[0]
 
     def places_of(self, node: Expr, args: list[Any]) -> Any:
         """The places of what is not 0, as many as there are."""
         (x,) = args
         of = self.of
-        found = [k for k, a in enumerate(x) if of.holds("a condition as index", a)]
+        indices = [k for k, a in enumerate(x) if of.holds("a condition as index", a)]
         if isinstance(node.op, opaque_ops.Nonzero):
-            self.sizes[str(node.op.length)] = len(found)
-        return filled((len(found),), map(of.number, found))
+            self.sizes[str(node.op.length)] = len(indices)
+        return filled((len(indices),), map(of.number, indices))
 
     def steps(self, node: Expr, args: list[Any]) -> Any:
         """One step after the other, while the condition holds."""
         op = op_as(node, Steps)
 
         def count(carry: Any, *params: Any) -> Any:
-            given = dict(zip(op.params, params, strict=True))
+            fixed = dict(zip(op.params, params, strict=True))
             for n in itertools.count():
-                env = {op.carry: carry, **given}
+                env = {op.carry: carry, **fixed}
                 (met,) = self.inside([op.condition], env)
                 if not self.of.holds("steps of while_loop", met):
                     return self.of.number(n)
@@ -295,16 +295,16 @@ class _Walk:
         """``f`` for each place along leading axes, which operands of more axes have."""
         arrays = list(map(_array, args))
         batch = arrays[0].shape[:axes]
-        found = []
+        results = []
         for place in np.ndindex(batch):
             pairs = zip(arrays, symbols, strict=True)
             rows = [x[place] if x.ndim > symbol.ndim else x for x, symbol in pairs]
-            found.append(_array(f(*[_unwrapped(_array(row)) for row in rows])))
+            results.append(_array(f(*[_unwrapped(_array(row)) for row in rows])))
         if not axes:
-            return _unwrapped(found[0])
+            return _unwrapped(results[0])
         return filled(
-            batch + (found[0].shape if found else ()),
-            itertools.chain.from_iterable(map(_list, found)),
+            batch + (results[0].shape if results else ()),
+            itertools.chain.from_iterable(map(_list, results)),
         )
 
     def root(self, node: Expr, args: list[Any]) -> Any:
@@ -319,8 +319,8 @@ class _Walk:
             return _list(f), slope.reshape(-1, n, n).tolist() if n else []
 
         self.of.check(node, math.prod(shape), 0)
-        found = self.of.root(op, at, _list(args[0]))
-        return filled(shape, found) if shape else found[0]
+        solution = self.of.root(op, at, _list(args[0]))
+        return filled(shape, solution) if shape else solution[0]
 
     def mesh(self, node: Expr, args: list[Any]) -> Any:
         """Of floats alone."""
@@ -341,14 +341,14 @@ class _Walk:
             env = {op.x: x, **dict(zip(op.params, params, strict=True))}
             columns.append(_list(self.inside([op.body], env)[0]))
         rows = [list(row) for row in zip(*columns, strict=True)]
-        found = [x for (x,) in self.of.eliminated(rows, [[x] for x in right])[1]]
-        return filled(shape, found) if shape else found[0]
+        solution = [x for (x,) in self.of.eliminated(rows, [[x] for x in right])[1]]
+        return filled(shape, solution) if shape else solution[0]
 
     def opaque(self, node: Expr, args: list[Any]) -> Any:
         """The op's definition for each core; the batch broadcasts, the shared operand's too."""
-        known = self.of.opaque(node, args)
-        if known is not None:
-            return known
+        value = self.of.opaque(node, args)
+        if value is not None:
+            return value
         op = op_as(node, ops.Opaque)
         signature = op.signature
         if signature is None:
@@ -359,10 +359,10 @@ class _Walk:
         lengths: dict[str, int] = {}
         for x, word, lead in zip(arrays, words, leads, strict=True):
             lengths.update(zip(word, x.shape[lead:], strict=True))
-        own = node.shape[node.ndim - len(signature.value) :]
+        rows_shape = node.shape[node.ndim - len(signature.value) :]
         shape = tuple(
             lengths[letter] if letter in lengths else self.length(dim)
-            for letter, dim in zip(signature.value, own, strict=True)
+            for letter, dim in zip(signature.value, rows_shape, strict=True)
         )
         pairs = list(zip(arrays, leads, strict=True))
         batch = np.broadcast_shapes(*(x.shape[:lead] for x, lead in pairs))

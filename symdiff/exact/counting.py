@@ -116,14 +116,14 @@ def _nodes(function: str, outputs: Expr | Iterable[Expr]) -> list[Expr]:
 
 
 def _elements(shape: Shape, lengths: Mapping[str, int]) -> int:
-    known = bound(shape, lengths)
-    for dim in known:
+    lengths_of_axes = bound(shape, lengths)
+    for dim in lengths_of_axes:
         if isinstance(dim, str):
             first = Length(dim).names[0]
             raise Unsupported(
                 f"count_operations: the length {dim} is symbolic; give sizes={{{first!r}: ...}}"
             )
-    return math.prod(known)  # type: ignore[arg-type]  # they are ints
+    return math.prod(lengths_of_axes)  # type: ignore[arg-type]  # they are ints
 
 
 def _operations(node: Expr, lengths: Mapping[str, int]) -> int:

@@ -118,9 +118,9 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
 
 def digits_again(value: Raw, digits: int, error: float) -> Digits:
     """A number made of its parts."""
-    found: Digits = object.__new__(Digits)
-    found._mpf_, found.digits, found.error = value, digits, error
-    return found
+    number: Digits = object.__new__(Digits)
+    number._mpf_, number.digits, number.error = value, digits, error
+    return number
 
 
 def _combined(
@@ -147,29 +147,29 @@ def _combined(
             return getattr(mpmath.mpf, name)(x, other)
         return digits_again(libmp.fnan, 0, math.inf)  # a number or none: nothing is known
     size = _size(value)
-    found = math.inf
+    magnitude = math.inf
     if max(a[1], b[1]) < math.inf:
-        found = _plus(bound(_size(a[0]), _size(b[0]), a[1], b[1], size), size - prec * _LOG2)
-    if found == -math.inf or (value in _NO_NUMBERS and found < math.inf):
+        magnitude = _plus(bound(_size(a[0]), _size(b[0]), a[1], b[1], size), size - prec * _LOG2)
+    if magnitude == -math.inf or (value in _NO_NUMBERS and magnitude < math.inf):
         return digits_again(value, most, -math.inf)
-    known = size > -math.inf and found < math.inf
+    bounded = size > -math.inf and magnitude < math.inf
     # Half a unit of the last digit is for the bound, half for rounding to it.
-    right = math.floor(size) + 1 - math.ceil(found + _LOG2) if known else 0
-    return digits_again(value, max(min(right, most), 0), found)
+    right = math.floor(size) + 1 - math.ceil(magnitude + _LOG2) if bounded else 0
+    return digits_again(value, max(min(right, most), 0), magnitude)
 
 
 def _exact(value: object, prec: int) -> Raw | None:
     """Mpmath's raw form of a real number; None of anything else."""
-    found: Raw | None = None
+    raw: Raw | None = None
     if isinstance(value, mpmath.mpf):
-        found = value._mpf_
+        raw = value._mpf_
     elif isinstance(value, int | np.integer | np.bool_):
-        found = libmp.from_int(int(value))
+        raw = libmp.from_int(int(value))
     elif isinstance(value, float | np.floating):
-        found = libmp.from_float(float(value))
+        raw = libmp.from_float(float(value))
     elif isinstance(value, Fraction):
-        found = libmp.from_rational(value.numerator, value.denominator, prec, "n")
-    return found
+        raw = libmp.from_rational(value.numerator, value.denominator, prec, "n")
+    return raw
 
 
 # Decimal logarithms of sizes and of errors --------------------------------------------------------

@@ -154,9 +154,9 @@ def _value(
 ) -> Any:
     try:
         elements = {x: _elements(value, arithmetic) for x, value in env.items()}
-        (found,) = evaluated(outputs, elements, arithmetic, sizes)
-        many = isinstance(found, np.ndarray)
-        value = filled(found.shape, map(mp.mpf, found.ravel())) if many else mp.mpf(found)
+        (result,) = evaluated(outputs, elements, arithmetic, sizes)
+        many = isinstance(result, np.ndarray)
+        value = filled(result.shape, map(mp.mpf, result.ravel())) if many else mp.mpf(result)
     finally:
         mp._prec_rounding[1] = "n"
     if arithmetic.refused and any(map(mp.isnan, value.ravel() if many else [value])):
@@ -210,9 +210,9 @@ def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, object], digits: int)
     >>> mpmath.nstr(evaluate_mp([x / 3], {x: 2}, 30)[0], 25)
     '0.6666666666666666666666667'
     """
-    found, given, sizes = prepared("evaluate_mp", list(outputs), env)
+    exprs, values, sizes = prepared("evaluate_mp", list(outputs), env)
     with one_mpmath(), mp.workdps(digits):
-        return tuple([plain_value(y, given, sizes) for y in found])
+        return tuple([plain_value(y, values, sizes) for y in exprs])
 
 
 def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
@@ -233,10 +233,10 @@ def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
     Fraction(1, 3)
     """
     many = not isinstance(outputs, Expr)
-    found, given, sizes = prepared("evaluate_exact", list(outputs) if many else [outputs], env)
+    exprs, values_of, sizes = prepared("evaluate_exact", list(outputs) if many else [outputs], env)
     arithmetic = _Rational()
-    elements = {x: _elements(value, arithmetic) for x, value in given.items()}
-    values = tuple(evaluated(found, elements, arithmetic, sizes))
+    elements = {x: _elements(value, arithmetic) for x, value in values_of.items()}
+    values = tuple(evaluated(exprs, elements, arithmetic, sizes))
     for value in values:
         for element in value.ravel() if isinstance(value, np.ndarray) else [value]:
             if isinstance(element, _Undefined):
@@ -284,9 +284,9 @@ def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, object])
     for text in texts:
         if text not in names:
             constant = f"; {text} is a number, sd.{text}" if text in ("e", "pi") else ""
-            known = ", ".join(x.name for x in free_symbols(outputs)) or "none"
+            choices = ", ".join(x.name for x in free_symbols(outputs)) or "none"
             raise ValueError(
-                f"{name}: no symbol is named {text!r}; the free symbols are {known}{constant}"
+                f"{name}: no symbol is named {text!r}; the free symbols are {choices}{constant}"
             )
 
 
@@ -362,10 +362,10 @@ class Mp(Arithmetic):
         return value if isinstance(value, mp.mpf) else mp.nan
 
     def number(self, value: mpf) -> mpf:
-        known = self.numbers.get(value)
-        if known is None:
-            known = self.numbers[value] = self.rounded(plain_number, value)
-        return known
+        rounded = self.numbers.get(value)
+        if rounded is None:
+            rounded = self.numbers[value] = self.rounded(plain_number, value)
+        return rounded
 
     def exact(self, op: ops.Exact) -> mpf:
         return self.rounded(operator.pos, {"pi": mp.pi, "e": mp.e}[op.name])
@@ -462,11 +462,11 @@ class Mp(Arithmetic):
                 return [mp.nan] * len(x)
             size = max(map(abs, [*x, *_sums(x, moves)]))
             reach = max(map(abs, moves)) / (size or 1)
-            near, share, left = reach <= mp.sqrt(mp.eps), mp.mpf(1), sum(y * y for y in f)
+            close, share, residual = reach <= mp.sqrt(mp.eps), mp.mpf(1), sum(y * y for y in f)
             for _ in range(_HALVINGS):
                 there = _sums(x, [share * b for b in moves])
                 f, slopes = at(there)
-                if near or sum(y * y for y in f) < left:
+                if close or sum(y * y for y in f) < residual:
                     break
                 share /= 2
             x, before = there, x
@@ -477,9 +477,9 @@ class Mp(Arithmetic):
                 if not any(at_zeros[0]):
                     x, (f, slopes) = zeros, at_zeros
                     break
-            if near and 2 * reach >= last:
+            if close and 2 * reach >= last:
                 break
-            last = reach if near else mp.inf
+            last = reach if close else mp.inf
         else:
             self.refused = (
                 f"{op.name} does not converge in {op.max_steps} steps; it may be exactly 0"

@@ -53,14 +53,14 @@ def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
         raise TypeError(f"sparsity: {x!r} is not a symbol")
     (x,) = in_terms_of([f], "sparsity", [x])
     env = {y: _sets(y, y is x) for y in {x: None, **dict.fromkeys(free_symbols(f))}}
-    (found,) = evaluated([f], env, _Sets())
-    sets = found.ravel().tolist() if isinstance(found, np.ndarray) else [found]
+    (supports,) = evaluated([f], env, _Sets())
+    sets = supports.ravel().tolist() if isinstance(supports, np.ndarray) else [supports]
     count = math.prod(env[x].shape) if isinstance(env[x], np.ndarray) else 1
     width = (count + 7) // 8
     packed = b"".join((s or 0).to_bytes(width, "little") for s in sets)
     table = np.frombuffer(packed, np.uint8).reshape(len(sets), width)
     bits = np.unpackbits(table, axis=1, count=count, bitorder="little").astype(bool)
-    return bits.reshape((*np.shape(found), *np.shape(env[x])))
+    return bits.reshape((*np.shape(supports), *np.shape(env[x])))
 
 
 def _sets(y: Expr, chosen: bool) -> Any:
@@ -122,11 +122,11 @@ class _Sets(Arithmetic):
         self, op: Iterated, at: Callable[[list[Any]], tuple[list[Any], Any]], start: list[Any]
     ) -> list[Any]:
         f, slopes = at([0 for _ in start])  # the start has no influence
-        found: list[Any] = []
+        components: list[Any] = []
         for rows in slopes:
-            part = f[len(found) : len(found) + len(rows)]
-            found += [_union([0, *part, *(s for row in rows for s in row)])] * len(rows)
-        return found
+            part = f[len(components) : len(components) + len(rows)]
+            components += [_union([0, *part, *(s for row in rows for s in row)])] * len(rows)
+        return components
 
     def core(self, node: Node, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
         op = op_as(node, ops.Opaque)
@@ -141,11 +141,11 @@ class _Sets(Arithmetic):
 
 def _union(sets: Iterable[Any]) -> Any:
     """Their union; None where all are of elements that are always 0."""
-    found = None
+    union = None
     for s in sets:
         if s is not None:
-            found = s if found is None else found | s
-    return found
+            union = s if union is None else union | s
+    return union
 
 
 def _flat(core: object) -> list[Any]:

@@ -82,24 +82,24 @@ def disagreement(f: Expr, g: Expr) -> Witness | int | None:
     The two have one shape.  Elements of which ``f`` is undefined at a point are not judged there;
     elsewhere ``g`` has to be defined, too, and as many digits to agree as rounding leaves.
     """
-    told = [0] * _count(f)
+    decided = [0] * _count(f)
     symbols = free_symbols([f, g])
     outputs = primitives([f, g])
     chance = 0
     for point, is_random in _all_points(symbols, outputs):
         if is_random:
             chance += 1
-            if chance > _TRIES or (chance > _RANDOM and min(told, default=_RANDOM) >= _RANDOM):
+            if chance > _TRIES or (chance > _RANDOM and min(decided, default=_RANDOM) >= _RANDOM):
                 break
         ours, theirs = values(outputs, point)
         for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             if mp.isnan(a):
                 continue
-            told[k] += 1
+            decided[k] += 1
             if not _near(a, b) and _differ(outputs, point, k):
                 return Witness(point, (a, b))
     enough = FEWEST if symbols else 1
-    least = min(told, default=enough)
+    least = min(decided, default=enough)
     return None if least >= enough else least
 
 
@@ -161,10 +161,10 @@ def values(
             else plain_number(value)
             for x, value in point.items()
         }
-        found = evaluated(outputs, env, arithmetic)
+        results = evaluated(outputs, env, arithmetic)
         return [
             [mp.mpf(int(v) if isinstance(v, bool) else v) for v in np.ravel(_boxed(value)).tolist()]
-            for value in found
+            for value in results
         ]
 
 
@@ -246,14 +246,14 @@ def moved(point: Point, changes: Sequence[tuple[Place, Any]]) -> Point:
 
 def _corners(symbols: Sequence[Expr]) -> Iterator[Point]:
     """All of one value; one coordinate of a value; two equal or opposite ones."""
-    places, others = _places(symbols), points(symbols, seed=1)
+    places, random_points = _places(symbols), points(symbols, seed=1)
     for value in _CORNERS:
-        yield moved(next(others), [(place, value) for place in places])
+        yield moved(next(random_points), [(place, value) for place in places])
     for place in places[:8]:
         for value in _CORNERS:
-            yield moved(next(others), [(place, value)])
+            yield moved(next(random_points), [(place, value)])
     for a, b in combinations(places[:4], 2):
-        point = next(others)
+        point = next(random_points)
         value = _at(point, a)
         yield moved(point, [(b, value)])
         yield moved(point, [(b, -value)])
@@ -275,10 +275,10 @@ def _borders(symbols: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[Point
         if isinstance(node.op, ops.Pointwise) and node.op.name in _CHOOSING
         for difference in [sub(node.args[0], x) for x in node.args[1:]] or node.args
     ]
-    others = points(symbols, seed=2)
+    random_points = points(symbols, seed=2)
     for difference in dict.fromkeys(differences):
         for place in _places(free_symbols([difference]))[:8]:
-            point = next(others)
+            point = next(random_points)
             for root in _roots(difference, point, place):
                 for shift in (0, Fraction(1, _STEPS), Fraction(-1, _STEPS)):
                     yield moved(point, [(place, root + shift)])
@@ -300,9 +300,9 @@ def _roots(difference: Expr, point: Point, place: Place) -> list[Fraction]:
         ]
     except ArithmeticError:
         return []
-    found = [
+    candidates = [
         Fraction(a) / (Fraction(a) - b)
         for a, b, c in zip(*lines, strict=True)
         if a != b and a - 2 * b + c == 0
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(candidates))

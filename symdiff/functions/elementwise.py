@@ -82,17 +82,17 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
     symbols = [kernel_symbol(k) for k in range(len(parameters))]
     returned = fn(*symbols)
     try:
-        given = sp.sympify(returned, strict=True)
+        expression = sp.sympify(returned, strict=True)
     except (sp.SympifyError, TypeError, ValueError):
         raise TypeError(
             f"pointwise: argument 'fn' returned {described(returned)}, which is no SymPy formula"
         ) from None
-    foreign = sorted(str(s) for s in given.free_symbols if s not in symbols)
+    foreign = sorted(str(s) for s in expression.free_symbols if s not in symbols)
     if foreign:
         raise ValueError(
             f"pointwise: the formula of {name} contains {', '.join(foreign)}; make it an operand"
         )
-    formula = canonical(given)
+    formula = canonical(expression)
     result = bool if isinstance(formula, _PREDICATES) else float
     op = ops.pointwise_op(name, formula, len(symbols), result, primitive=False)
 
@@ -105,7 +105,7 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
     function.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # read by inspect
     function.__name__ = function.__qualname__ = name
     words = {s: sp.Symbol(p.name, real=True) for s, p in zip(symbols, parameters, strict=True)}
-    function.__doc__ = f"``{given.xreplace(words)}``, for each element of the operands."
+    function.__doc__ = f"``{expression.xreplace(words)}``, for each element of the operands."
     return function
 
 

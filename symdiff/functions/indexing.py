@@ -102,16 +102,16 @@ def _has_length(part: object, depth: int = 0) -> bool:
 
 def _with_values(x: Expr, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """Lengths as expressions in lists, and where the length of the axis is a number."""
-    found = [
+    replaced = [
         assembled(part) if isinstance(part, list) and _has_length(part) else part for part in parts
     ]
-    used = [1 if _is_open(part) else _axes_used(_part(part)) for part in found]
+    used = [1 if _is_open(part) else _axes_used(_part(part)) for part in replaced]
     axis = 0
-    for k, part in enumerate(found):
+    for k, part in enumerate(replaced):
         if isinstance(part, Length) and axis < x.ndim and isinstance(x.shape[axis], int):
-            found[k] = size(part)
+            replaced[k] = size(part)
         axis += x.ndim - sum(used) if part is Ellipsis else used[k]
-    return tuple(found)
+    return tuple(replaced)
 
 
 def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
@@ -271,8 +271,8 @@ def _spelled(part: slice, length: Length) -> slice:
         raise ShapeError(
             f"getitem: [{start}:{stop}:{step}] is beyond every axis of length {length}"
         )
-    found = step_of(places, length)
-    return {WHOLE: _WHOLE, (-1, None, -1): _REVERSED}.get(found) or slice(*found)
+    triple = step_of(places, length)
+    return {WHOLE: _WHOLE, (-1, None, -1): _REVERSED}.get(triple) or slice(*triple)
 
 
 def _from_front(place: Length, length: Length) -> Any:
@@ -324,8 +324,8 @@ def _cut_first(x: Expr, items: list[Item]) -> tuple[Expr, list[Item]]:
     slices: list[Item] = [
         item if isinstance(item, slice) else _WHOLE for item in items if item is not None
     ]
-    whole = [_WHOLE if isinstance(item, slice) else item for item in items]
-    return cut(x, _steps(x, slices, tuple(range(x.ndim)))), whole
+    remaining = [_WHOLE if isinstance(item, slice) else item for item in items]
+    return cut(x, _steps(x, slices, tuple(range(x.ndim)))), remaining
 
 
 def _letters(items: list[Item], ndim: int) -> Word:
@@ -455,13 +455,13 @@ def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
     if used > x.ndim:
         raise IndexError(f"getitem: {used} indices for shape {shape_text(x.shape)}")
     dots = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
-    whole = [*parts[:dots], *[_WHOLE] * (x.ndim - used), *parts[dots + 1 :]]
+    padded = [*parts[:dots], *[_WHOLE] * (x.ndim - used), *parts[dots + 1 :]]
     places, axis = [], 0
-    for part in whole:
+    for part in padded:
         if _is_open(part):
             places.append((axis, part))
         axis += _is_open(part) or part is None or isinstance(part, slice)
-    result = getitem(x, tuple(_WHOLE if _is_open(part) else part for part in whole))
+    result = getitem(x, tuple(_WHOLE if _is_open(part) else part for part in padded))
     for place, index in reversed(places):
         result = taken(result, index, place)
     return result
@@ -469,9 +469,9 @@ def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
 
 def _where_true(x: Expr, parts: tuple[Any, ...]) -> Expr:
     """The elements, or rows, of leading axes where a condition holds."""
-    others = [part for part in parts[1:] if part is not Ellipsis and not _is_whole(part)]
+    further = [part for part in parts[1:] if part is not Ellipsis and not _is_whole(part)]
     mask = parts[0]
-    if others or not isinstance(mask, Expr):
+    if further or not isinstance(mask, Expr):
         raise Unsupported(
             "getitem: a condition beside other indices, or behind the first axis; index by the "
             "condition alone, x[condition], and then again, or use where"
@@ -556,15 +556,15 @@ def nonzero(x: Operand, /) -> tuple[Expr, ...]:
         raise ShapeError("nonzero: a number has no places; expected an array")
     holds = operand if operand.dtype is bool else primitive("not_equal", operand, number_node(0))
     flat = opaque_ops.nonzero_places(as_numeric(reshape(holds, -1)))
-    found = []
+    columns = []
     for k in range(operand.ndim)[::-1]:
         if not k:
-            found.append(flat)
+            columns.append(flat)
             continue
         length = broadcast_to(size(operand.shape[k]), flat.shape)
-        found.append(flat % length)
+        columns.append(flat % length)
         flat = flat // length
-    return tuple(found[::-1])
+    return tuple(columns[::-1])
 
 
 def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
@@ -593,8 +593,8 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
         each: Any = length // parts
         if each * parts != length:  # a reshape asks at the call
             shape = (*operand.shape[:place], parts, each, *operand.shape[place + 1 :])
-            whole = reshape(operand, shape)
-            return [getitem(whole, (*(_WHOLE,) * place, k)) for k in range(parts)]
+            stacked = reshape(operand, shape)
+            return [getitem(stacked, (*(_WHOLE,) * place, k)) for k in range(parts)]
         cuts = [each * k for k in range(1, parts)]
     elif isinstance(length, int) and isinstance(parts, int):
         if parts < 1 or length % parts:

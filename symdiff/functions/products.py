@@ -68,13 +68,13 @@ class _Lengths:
     def put(self, x: Expr, word: Word) -> None:
         """An operand and its letters."""
         for letter, dim in zip(word, x.shape, strict=True):
-            known = self.length.get(letter, 1)
-            if known not in (1, dim) and dim != 1:
+            before = self.length.get(letter, 1)
+            if before not in (1, dim) and dim != 1:
                 raise ShapeError(
                     f"{self.name}: operand {len(self.terms)} of shape {shape_text(x.shape)} does "
-                    f"not fit; letter {self.names(letter)} would be both {known} and {dim}"
+                    f"not fit; letter {self.names(letter)} would be both {before} and {dim}"
                 )
-            self.length[letter] = dim if known == 1 else known
+            self.length[letter] = dim if before == 1 else before
         self.terms.append((x, word))
 
     def contract(self, out: Word) -> Expr:
@@ -82,12 +82,12 @@ class _Lengths:
         sizes = dict(self.length)
         terms = []
         for x, word in self.terms:
-            own = []
+            axes = []
             for letter, dim in zip(word, x.shape, strict=True):
                 fresh = letter if dim == self.length[letter] else max(sizes) + 1
                 sizes.setdefault(fresh, 1)
-                own.append(fresh)
-            terms.append((x, tuple(own)))
+                axes.append(fresh)
+            terms.append((x, tuple(axes)))
         return contract(terms, out, sizes, self.name)
 
 
@@ -369,8 +369,8 @@ def _solved(name: str, op: ops.Opaque, matrix: Expr, right: Expr) -> Expr:
     columns = expand_dims(right, 1) if vector else right
     batch = broadcast_shapes(name, matrix.shape[:-2], columns.shape[:-2])
     columns = broadcast_to(columns, batch + columns.shape[-2:])
-    own = matrix.ndim - 2
-    if matrix.shape[:-2] != batch[len(batch) - own :]:
+    lead = matrix.ndim - 2
+    if matrix.shape[:-2] != batch[len(batch) - lead :]:
         matrix = broadcast_to(matrix, batch + matrix.shape[-2:])
     result = opaque(op, matrix, columns)
     return squeeze(result, -1) if vector else result
@@ -435,14 +435,14 @@ def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:
             f"{name}: {_two(left, right)} for a and b: a x + x b = c needs c and x of shape "
             f"{shape_text(core)}, and that of c is {shape_text(value.shape)}"
         )
-    own = broadcast_shapes(name, left.shape[:-2], right.shape[:-2])
-    batch = broadcast_shapes(name, own, value.shape[:-2])
-    if own != batch[len(batch) - len(own) :]:
-        own = batch
+    matrix_batch = broadcast_shapes(name, left.shape[:-2], right.shape[:-2])
+    batch = broadcast_shapes(name, matrix_batch, value.shape[:-2])
+    if matrix_batch != batch[len(batch) - len(matrix_batch) :]:
+        matrix_batch = batch
     return opaque(
         ops.opaque_op(opaque_ops.Sylvester),
-        broadcast_to(left, own + left.shape[-2:]),
-        broadcast_to(right, own + right.shape[-2:]),
+        broadcast_to(left, matrix_batch + left.shape[-2:]),
+        broadcast_to(right, matrix_batch + right.shape[-2:]),
         broadcast_to(value, batch + core),
     )
 

@@ -459,8 +459,8 @@ def sliding_window_view(x: Expr, window_shape: Dim | Sequence[Dim], axis: Axis =
     name = "sliding_window_view"
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     places = [axis_of(name, k, x.ndim) for k in axes]
-    given = wholes(name, "window_shape", window_shape, Length)
-    lengths = [n if isinstance(n, Length) else int(n) for n in given]
+    widths = wholes(name, "window_shape", window_shape, Length)
+    lengths = [n if isinstance(n, Length) else int(n) for n in widths]
     if len(lengths) != len(places):
         raise ValueError(f"{name}: {len(lengths)} lengths of windows for {len(places)} axes")
     for place, length in zip(places, lengths, strict=True):
@@ -700,8 +700,8 @@ def _among_zeros(x: Expr, widths: list[tuple[Dim, Dim]]) -> Expr:
     steps: list[Step] = [(0, None, 1)] * x.ndim
     for k in padded:
         low, high = widths[k]
-        before[k] = whole = low + x.shape[k] + high  # type: ignore[operator]  # of lengths
-        steps[k] = between(low, whole - high, whole)  # type: ignore[operator]  # of lengths
+        before[k] = total = low + x.shape[k] + high  # type: ignore[operator]  # of lengths
+        steps[k] = between(low, total - high, total)  # type: ignore[operator]  # of lengths
     first = padded[0]
     cutting = ops.slice_op(tuple(before[first:]), tuple(steps[first:]), x.shape[first:])
     return linear(cutting.transposed(0, x.shape), x)
@@ -874,7 +874,7 @@ def _unrepeated(x: Expr, key: object, new: Expr) -> Expr | None:
         return None
     if lengths != x.shape:
         raise Unsupported("index_update: repeated places beside an axis of symbolic length")
-    kept = np.sort(len(places) - 1 - last)
-    op = ops.gather_op(lengths, places[kept]).transposed(0, (len(kept),))
-    chosen = take(reshape(new, -1), kept)
-    return _replaced(x, linear(op, as_numeric(chosen)), linear(op, full((len(kept),), 1)))
+    last_writes = np.sort(len(places) - 1 - last)
+    op = ops.gather_op(lengths, places[last_writes]).transposed(0, (len(last_writes),))
+    chosen = take(reshape(new, -1), last_writes)
+    return _replaced(x, linear(op, as_numeric(chosen)), linear(op, full((len(last_writes),), 1)))

@@ -168,10 +168,10 @@ def degrees_of_freedom(x: Expr, axes: tuple[int, ...], ddof: float) -> Expr:
     if not ddof:
         return count
     rest = count - ddof
-    known = number_of(rest)
-    if known is None:
+    value = number_of(rest)
+    if value is None:
         return primitive("maximum", rest, number_node(0))
-    return number_node(builtins.max(known, 0))
+    return number_node(builtins.max(value, 0))
 
 
 def std(
@@ -401,9 +401,9 @@ def _matrix_norm(x: Expr, ord: float | str, axes: tuple[int, ...], keepdims: boo
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError(f"norm: no order {shortened(ord)} for matrices")
     assert not isinstance(ord, str)
-    summed, left = axes if builtins.abs(ord) == 1 else axes[::-1]
+    summed, remaining = axes if builtins.abs(ord) == 1 else axes[::-1]
     sums = sum(builtins.abs(x), summed, keepdims=True)
-    result = _extreme_size(sums, ord, left, keepdims=True)
+    result = _extreme_size(sums, ord, remaining, keepdims=True)
     return result if keepdims else sum(result, axes)
 
 

@@ -77,9 +77,9 @@ def rearrangement(
         return boolean_as(operand, move(operand, *args, **kwargs))
 
     signature = inspect.signature(move)
-    first, *others = signature.parameters.values()
+    first, *further = signature.parameters.values()
     operand = first.replace(annotation="Operand")
-    function.__signature__ = signature.replace(parameters=[operand, *others])  # type: ignore[attr-defined]  # read by inspect
+    function.__signature__ = signature.replace(parameters=[operand, *further])  # type: ignore[attr-defined]  # read by inspect
     return function
 
 
@@ -372,12 +372,12 @@ def _completed(before: Shape, target: tuple[Dim, ...]) -> Shape:
     if divisor == 0 or (isinstance(total, int) and (isinstance(divisor, str) or total % divisor)):
         raise _cannot_reshape(before, target)
     try:
-        left = total // divisor
+        missing = total // divisor
     except Unsupported:
         raise _cannot_reshape(before, target) from None
     what = f"reshape: {shape_text(before)} as {shape_text(target)}"
-    left = lengths.like([*before, *rest], left, what)
-    return (*rest[:place], left, *rest[place:])
+    missing = lengths.like([*before, *rest], missing, what)
+    return (*rest[:place], missing, *rest[place:])
 
 
 def _cannot_reshape(before: Shape, after: Shape) -> ShapeError:
@@ -563,8 +563,8 @@ def _joined(name: str, parts: list[Expr], axis: int) -> Expr:
             )
         lengths.append(length)
     joined = linear(ops.concat_op(place - first.ndim, tuple(lengths)), *parts)
-    whole = all(x.dtype is bool for x in parts)
-    return primitive("not_equal", joined, number_node(0)) if whole else joined
+    all_bool = all(x.dtype is bool for x in parts)
+    return primitive("not_equal", joined, number_node(0)) if all_bool else joined
 
 
 def stack(arrays: Sequence[Values], /, axis: int = 0) -> Expr:

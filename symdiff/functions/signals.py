@@ -179,8 +179,8 @@ def finite_diff(
     if not n:
         return result
     ends = []
-    for given in (prepend, append):
-        end = None if given is None else as_expr(given)
+    for value in (prepend, append):
+        end = None if value is None else as_expr(value)
         if end is not None and not end.shape:
             end = broadcast_to(end, (*result.shape[:place], 1, *result.shape[place + 1 :]))
         ends.append(end)
@@ -363,12 +363,12 @@ def irfft(
     if n % 2 == 0:
         weights[-1] = 1
     ones = (1,) * (pair[0].ndim - place - 1)
-    found = []
+    parts = []
     for part, x in zip(("cos", "sin"), pair, strict=True):
         weight = weights if part == "cos" else np.where(weights == 1, 0, weights)
         weighted = _fitted("irfft", x, half, place) * constant(weight.reshape((-1, *ones)))
-        found.append(_along("irfft", part, _fitted("irfft", weighted, n, place), place))
-    return scale(Fraction(1, n), found[0] - found[1])
+        parts.append(_along("irfft", part, _fitted("irfft", weighted, n, place), place))
+    return scale(Fraction(1, n), parts[0] - parts[1])
 
 
 def _inverse_of_half(pair: Pair, n: Length, place: int) -> Expr:
@@ -415,8 +415,8 @@ def ifftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None 
 
 def _rolled(name: str, x: Operand, axes: int | Sequence[int] | None, sign: int) -> Expr:
     operand = as_expr(x)
-    given = axes if axes is None or isinstance(axes, int) else tuple(axes)
-    places = axes_of(name, given, operand.ndim)
+    wanted = axes if axes is None or isinstance(axes, int) else tuple(axes)
+    places = axes_of(name, wanted, operand.ndim)
     halves = [sign * (_length(name, operand, k) // 2) for k in places]
     return roll(operand, halves, places)
 

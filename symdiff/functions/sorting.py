@@ -263,9 +263,9 @@ def quantile(
     lines, n, axes = _sorted_lines("quantile", x, axis)
     if isinstance(n, Length):
         place = size(n - 1) * float(q)
-        whole = primitive("floor", place)
-        below, above = _at_and_behind(lines, whole, n)
-        share = place - whole
+        lower = primitive("floor", place)
+        below, above = _at_and_behind(lines, lower, n)
+        share = place - lower
         between = below + share * (above - below)
         result = select(primitive("equal", share, number_node(0)), below, between)
     else:
@@ -366,21 +366,21 @@ def interp(
     if n == 1:
         inside = broadcast_to(getitem(heights, 0), at.shape)
     else:
-        found = searchsorted(edges, at, "right") - 1
-        i, j, alone = _pieces(found, n)
+        interval = searchsorted(edges, at, "right") - 1
+        i, j, alone = _pieces(interval, n)
         x0, x1, f0, f1 = (take(v, k) for v in (edges, heights) for k in (i, j))
         inside = f0 + (at - x0) * divide(f1 - f0, select(alone, number_node(1), x1 - x0))
     inside = select(primitive("less", last, at), behind, inside)
     return select(primitive("less", at, first), before, inside)
 
 
-def _pieces(found: Expr, n: int | Length) -> tuple[Expr, Expr, Expr]:
+def _pieces(interval: Expr, n: int | Length) -> tuple[Expr, Expr, Expr]:
     """The ends of the pieces between n points, and whether there is but one point, and no piece."""
     zero = number_node(0)
     if isinstance(n, int):
-        i = primitive("clip", found, zero, number_node(n - 2))
+        i = primitive("clip", interval, zero, number_node(n - 2))
         return i, i + 1, primitive("equal", number_node(n), number_node(1))
-    i = primitive("clip", found, zero, primitive("maximum", size(n) - 2, zero))
+    i = primitive("clip", interval, zero, primitive("maximum", size(n) - 2, zero))
     j = primitive("minimum", i + 1, size(n) - 1)
     return i, j, primitive("equal", size(n), number_node(1))
 

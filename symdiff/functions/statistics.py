@@ -241,9 +241,9 @@ def nanvar(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool 
     centre = nanmean(operand, axes, keepdims=True)
     deviation = select(isnan(operand), number_node(0), operand - centre)
     count = _present(operand, axes, keepdims) - ddof
-    known = primitive("less", number_node(0), count)
+    defined = primitive("less", number_node(0), count)
     total = sum(int_power(deviation, 2), axes, keepdims=keepdims)
-    return select(known, divide(total, count), as_expr(math.nan))
+    return select(defined, divide(total, count), as_expr(math.nan))
 
 
 def nanstd(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
@@ -447,8 +447,8 @@ def vander(x: Operand, /, N: Dim | None = None, *, increasing: bool = False) -> 
     if isinstance(count, Length):
         steps = broadcast_to(expand_dims(operand, 1), (*operand.shape, count))
         steps = concat([full((*operand.shape, 1), 1), steps], axis=1)  # there may be no power
-        whole = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)[:, :count]
-        return whole if increasing else flip(whole, axis=1)
+        columns = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)[:, :count]
+        return columns if increasing else flip(columns, axis=1)
     if isinstance(count, str):
         raise Unsupported(f"vander: a symbolic number {count} of powers; pass N")
     if not count:
@@ -459,6 +459,6 @@ def vander(x: Operand, /, N: Dim | None = None, *, increasing: bool = False) -> 
     powers = range(count) if increasing else range(count - 1, -1, -1)
     if operand.dtype is int and count > 1:  # as NumPy: in the dtype where they meet with int64
         steps = stack([full(operand.shape, 1), *[operand] * (count - 1)], axis=1)
-        whole = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)
-        return whole if increasing else flip(whole, axis=1)
+        columns = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)
+        return columns if increasing else flip(columns, axis=1)
     return stack([int_power(operand, p) for p in powers], axis=1)

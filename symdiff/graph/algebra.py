@@ -169,7 +169,7 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
     """``sum of coef * expr``: like terms merged, short inner sums flattened, exact coefficients."""
     exprs = aligned(name, *[x if x.dtype is float else as_numeric(x) for _, x in terms])
     const: Number = 0
-    found: dict[Expr, Number] = {}
+    coefs: dict[Expr, Number] = {}
     for (coef, _), x in zip(terms, exprs, strict=True):
         op = x.op
         if op.__class__ is ops.Sum:
@@ -177,32 +177,32 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
                 coef = op.coefs[0] if coef == 1 else number.times(coef, op.coefs[0])
                 x = x.args[0]
             elif not x.args or (coef in (1, -1) and len(x.args) <= _FLAT_TERMS):
-                const = _gather(found, const, coef, x)
+                const = _gather(coefs, const, coef, x)
                 continue
         elif op.__class__ is ops.Fill:
             const = number.plus(const, number.times(coef, x.args[0].op.const))  # type: ignore[attr-defined]
             continue
-        known = found.get(x)
-        found[x] = coef if known is None else number.plus(known, coef)
+        before = coefs.get(x)
+        coefs[x] = coef if before is None else number.plus(before, coef)
     # 2*(a + b) meets a and b: they are like terms.  Without them it keeps its own rounding.
-    for x in [x for x in found if x.op.__class__ is ops.Sum]:
-        if number.is_short(found[x]) and _all_in(x.args, found):
-            const = _gather(found, const, found.pop(x), x)
-    return sum_node(const, found, exprs[0].shape)
+    for x in [x for x in coefs if x.op.__class__ is ops.Sum]:
+        if number.is_short(coefs[x]) and _all_in(x.args, coefs):
+            const = _gather(coefs, const, coefs.pop(x), x)
+    return sum_node(const, coefs, exprs[0].shape)
 
 
-def _all_in(args: tuple[Expr, ...], found: Mapping[Expr, Number]) -> bool:
-    return len(args) <= _FLAT_TERMS and all(arg in found for arg in args)
+def _all_in(args: tuple[Expr, ...], terms: Mapping[Expr, Number]) -> bool:
+    return len(args) <= _FLAT_TERMS and all(arg in terms for arg in args)
 
 
-def _gather(found: dict[Expr, Number], const: Number, coef: Number, x: Expr) -> Number:
-    """Add ``coef`` times the terms of a Sum to ``found``; the new constant."""
+def _gather(coefs: dict[Expr, Number], const: Number, coef: Number, x: Expr) -> Number:
+    """Add ``coef`` times the terms of a Sum to ``coefs``; return the new constant."""
     op = x.op
     assert isinstance(op, ops.Sum)
     for inner, arg in zip(op.coefs, x.args, strict=True):
         more = inner if coef == 1 else number.times(coef, inner)
-        known = found.get(arg)
-        found[arg] = more if known is None else number.plus(known, more)
+        before = coefs.get(arg)
+        coefs[arg] = more if before is None else number.plus(before, more)
     return number.plus(const, number.times(coef, op.const)) if op.const else const
 
 
@@ -273,12 +273,12 @@ def _collected(a: Expr, b: Expr, merge: bool) -> Expr:
     What would have merged and did not is one factor to other products (its size is 0).
     """
     (x, p), (y, q) = _power_of(a), _power_of(b)
-    powers, others = _factors(a), _factors(b)
-    both = [base for base in others if base in powers]
-    if not both and not _of_leaves(powers, others):
+    powers, other_powers = _factors(a), _factors(b)
+    both = [base for base in other_powers if base in powers]
+    if not both and not _of_leaves(powers, other_powers):
         return _pair(x, p, y, q)
-    merge = merge or any(powers[base] * others[base] < 0 for base in both)
-    for base, r in others.items():
+    merge = merge or any(powers[base] * other_powers[base] < 0 for base in both)
+    for base, r in other_powers.items():
         powers[base] = _exact(powers.get(base, 0) + r)
     # Of x by g(x) the quotients get smaller, and x**n/g**n does not overflow where x/g does not.
     divisors = [base for base, p in powers.items() if p < 0]
@@ -295,8 +295,8 @@ def _meet(a: Expr, b: Expr) -> bool:
     """Whether a and b may have a common factor, or are of leaves that come in another order."""
     if b.op.size > _OPEN:
         if a.op.size > _OPEN:
-            powers, others = _factors(a), _factors(b)
-            return _of_leaves(powers, others) or any(base in powers for base in others)
+            powers, other_powers = _factors(a), _factors(b)
+            return _of_leaves(powers, other_powers) or any(base in powers for base in other_powers)
         a, b = b, a
     serial, leaves, later = b.serial, b.op.size == 1, a.op.over
     if serial > a.args[-1].serial:  # newer than all that a is made of
@@ -363,20 +363,20 @@ def _of_powers(
 
     None where only integers are left, or where the last base is none of ``ends``.
     """
-    kept = [x for x, p in powers.items() if p]
-    if not kept:
+    bases = [x for x, p in powers.items() if p]
+    if not bases:
         return full(shape, 1)
     # Integers come last: each is made real before it is multiplied, for their product may overflow.
-    kept.sort(key=lambda x: (x.dtype is not float, *_place(x, powers[x])))
-    if kept[0].dtype is not float:
+    bases.sort(key=lambda x: (x.dtype is not float, *_place(x, powers[x])))
+    if bases[0].dtype is not float:
         return None
-    factors = [int_power(x, powers[x]) for x in kept]
-    if any(_power_of(factor)[0] is not x for factor, x in zip(factors, kept, strict=True)):
+    factors = [int_power(x, powers[x]) for x in bases]
+    if any(_power_of(factor)[0] is not x for factor, x in zip(factors, bases, strict=True)):
         return product(factors)  # a root that is gone leaves any formula behind
-    if ends is not None and kept[-1] is not ends[0] and kept[-1] is not ends[1]:
+    if ends is not None and bases[-1] is not ends[0] and bases[-1] is not ends[1]:
         return None
     result = factors[0]
-    for x in kept[1:]:
+    for x in bases[1:]:
         result = _pair(*_power_of(result), x, powers[x])
     return result
 
@@ -388,10 +388,10 @@ def _place(x: Expr, p: int | Fraction) -> tuple[int, ...]:
 
 def _pair(x: Expr, p: int | Fraction, y: Expr, q: int | Fraction, size: int | None = None) -> Expr:
     """The node of ``x**p * y**q`` for different bases."""
-    whole = x.dtype is not float and y.dtype is not float
-    dtype = _power_dtype((x, p), (y, q)) if whole else float
+    integral = x.dtype is not float and y.dtype is not float
+    dtype = _power_dtype((x, p), (y, q)) if integral else float
     if size is None:
-        size = 0 if whole else _size(x.op.size + y.op.size)
+        size = 0 if integral else _size(x.op.size + y.op.size)
     op = ops.product_op((p, q) if x.serial < y.serial else (q, p), size)
     return make(op, (x, y) if x.serial < y.serial else (y, x), x.shape, dtype)
 
@@ -460,8 +460,8 @@ def _power_of(x: Expr) -> tuple[Expr, int | Fraction]:
 
 
 def _power_dtype(*powers: tuple[Expr, int | Fraction]) -> Dtype:
-    whole = all(x.dtype is int and p.__class__ is int and p >= 0 for x, p in powers)
-    return int if whole else float
+    integral = all(x.dtype is int and p.__class__ is int and p >= 0 for x, p in powers)
+    return int if integral else float
 
 
 def divide(a: Expr, b: Expr) -> Expr:
@@ -632,20 +632,20 @@ def _folded(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
     decides = op.decides is not None
     if (decides and raising()) or (op.result is bool and not decides):
         return None  # a number could not raise any more; truths stay as they are typed
-    known: dict[sp.Symbol, sp.Rational] = {}
+    constants: dict[sp.Symbol, sp.Rational] = {}
     for k, x in enumerate(operands):
         value = number_of(x)
         if value is not None and (
             not isinstance(value, float) or (decides and math.isfinite(value))
         ):
-            known[kernel_symbol(k)] = sp.Rational(*value.as_integer_ratio())
+            constants[kernel_symbol(k)] = sp.Rational(*value.as_integer_ratio())
         elif not decides:
             return None
-    if not known:
+    if not constants:
         return None
-    result = op.formula.xreplace(known)
-    whole = op.primitive and len(known) == op.arity
-    result = result.doit() if whole and not isinstance(result, sp.Rational) else result
+    result = op.formula.xreplace(constants)
+    complete = op.primitive and len(constants) == op.arity
+    result = result.doit() if complete and not isinstance(result, sp.Rational) else result
     return number.exact(result) if isinstance(result, sp.Rational) else None
 
 
@@ -654,9 +654,9 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
     if a.dtype is not bool or b.dtype is not bool:
         a, b = as_numeric(a), as_numeric(b)
     condition, a, b = aligned("where", condition, a, b)
-    known = number_of(condition)
-    if known is not None:
-        return a if known else b
+    truth = number_of(condition)
+    if truth is not None:
+        return a if truth else b
     # A choice on the same condition inside a branch is decided already.
     if a.op is _WHERE and a.args[0] is condition:
         a = a.args[1]
@@ -781,13 +781,13 @@ def _blockwise(x: Expr, places: Sequence[Places], shape: Shape, *, inside: bool)
 def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> Expr | None:
     """The slice ``steps`` of a slice of x, or of its reverse, as one slice of x."""
     if isinstance(inner, ops.Slice):
-        whole = blocks(inner, x.shape)
+        before = blocks(inner, x.shape)
         turned: set[int] = set()
     else:
-        whole = [places_of(WHOLE, n) for n in x.shape]
+        before = [places_of(WHOLE, n) for n in x.shape]
         turned = {x.ndim + axis for axis in inner.axes}
     try:
-        places = [composed(step, r, n) for step, r, n in zip(steps, whole, x.shape, strict=True)]
+        places = [composed(step, r, n) for step, r, n in zip(steps, before, x.shape, strict=True)]
     except LookupError:
         return None
     flipped = []
@@ -840,10 +840,10 @@ def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None
             if not isinstance(n, int):
                 places[letter] = new if chosen is None else chosen
             else:
-                whole = range(n) if chosen is None else chosen
-                assert isinstance(whole, range)
+                reachable = range(n) if chosen is None else chosen
+                assert isinstance(reachable, range)
                 assert isinstance(met[0], range)
-                places[letter] = whole[met[0].start : met[0].stop : met[0].step]
+                places[letter] = reachable[met[0].start : met[0].stop : met[0].step]
     lengths = {letter: count(r, sizes[letter]) for letter, r in places.items()}
     out, extra = list(op.out), 1 + max([*op.out, *(k for w in op.letters for k in w)], default=0)
     for axis, letter in enumerate(op.out):  # the axes of one element need not be a diagonal
@@ -932,13 +932,13 @@ def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None
         if not isinstance(r, range) or len(r) != 1 or not isinstance(n, int):
             return None
         flat = flat * n + r[0]
-    found: list[Places] = []
+    trailing: list[Places] = []
     for n in reversed(op.before):
         if not isinstance(n, int) or not n:  # an axis ahead is 0, too
             return None
         flat, k = divmod(flat, n)
-        found.append(range(k, k + 1))
-    taken = block(y, [*places[:lead], *reversed(found)])
+        trailing.append(range(k, k + 1))
+    taken = block(y, [*places[:lead], *reversed(trailing)])
     ones = (1,) * len(op.after)
     axes = tuple(range(y.ndim + len(ones)))
     out = axes[:lead] + axes[y.ndim :]

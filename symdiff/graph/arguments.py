@@ -160,13 +160,13 @@ def foreign(error: Exception) -> Exception | None:
     It is the cause of the refusal that takes its place: a method of an argument failed for a reason
     of its own, which no annotation says.
     """
-    own = (*_LIBRARY, *(_folder(name) for name in ("numpy", "sympy") if name in sys.modules))
+    skipped = (*_LIBRARY, *(_folder(name) for name in ("numpy", "sympy") if name in sys.modules))
     python = _folder("os")
     traceback = error.__traceback__
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
         traceback = traceback.tb_next
-        if file.startswith((*own, "<frozen ", "<numeric")):
+        if file.startswith((*skipped, "<frozen ", "<numeric")):
             continue
         # Installed packages lie inside of Python's own folder.
         if not file.startswith(python) or "-packages" in file[len(python) :]:
@@ -552,8 +552,8 @@ def _union(trees: list[ast.expr]) -> Kind:
     kinds = [_kind(tree) for tree in trees]
     if any(kind is _ANYTHING for kind in kinds):
         return _ANYTHING
-    *others, last = [kind.wanted for kind in kinds]
-    wanted = f"{', '.join(others)} or {last}"
+    *firsts, last = [kind.wanted for kind in kinds]
+    wanted = f"{', '.join(firsts)} or {last}"
     speaking = [kind for kind in kinds if kind is not _NONE]
 
     def read(value: object) -> None:

@@ -29,11 +29,11 @@ class Sizes(dict[str, int]):
     """
 
     def __missing__(self, text: str) -> int:
-        found = Length(text).replaced(self) if as_length(text) is not None else text
-        if not isinstance(found, int):
+        length = Length(text).replaced(self) if as_length(text) is not None else text
+        if not isinstance(length, int):
             raise KeyError(text)
-        self[text] = found
-        return found
+        self[text] = length
+        return length
 
 
 class Shaped(Protocol):
@@ -93,11 +93,11 @@ def bound_sizes(
             elif sizes.setdefault(dim, length) != length:  # type: ignore[arg-type]  # a name
                 raise _misfit(what, x, shape, f"; {_told(dim, sizes, symbols, known)}")  # type: ignore[arg-type]
     while formulas:
-        left = [entry for entry in formulas if not _solved(what, symbols, known, sizes, *entry)]
-        if len(left) == len(formulas):
-            x, got, dim, _ = left[0]
+        unsolved = [entry for entry in formulas if not _solved(what, symbols, known, sizes, *entry)]
+        if len(unsolved) == len(formulas):
+            x, got, dim, _ = unsolved[0]
             raise _misfit(what, x, got, f"; {_open(dim, sizes)}")
-        formulas = left
+        formulas = unsolved
     return sizes
 
 
@@ -122,15 +122,15 @@ def _solved(
             return False
         there, slope = line
         try:
-            found = (length - there) // slope if slope > 0 else (there - length) // -slope
+            value = (length - there) // slope if slope > 0 else (there - length) // -slope
         except Unsupported:
             return False
-        if rest.replaced({new[0]: found}) != length or (isinstance(found, int) and found < 0):  # type: ignore[union-attr]
+        if rest.replaced({new[0]: value}) != length or (isinstance(value, int) and value < 0):  # type: ignore[union-attr]
             raise _misfit(what, x, shape, f"; no {new[0]} >= 0 makes {dim} {length}")
-        sizes[new[0]] = found
+        sizes[new[0]] = value
     elif (there := dim.replaced(sizes)) != length:
-        told = ", ".join(_told(name, sizes, symbols, known) for name in dim.names)
-        raise _misfit(what, x, shape, f"; {dim} is {there}, as {told}")
+        stated = ", ".join(_told(name, sizes, symbols, known) for name in dim.names)
+        raise _misfit(what, x, shape, f"; {dim} is {there}, as {stated}")
     sizes[str(dim)] = length
     return True
 
@@ -167,18 +167,18 @@ def formulas(nodes: Collection[Expr]) -> dict[Length, str]:
 
     The nodes come with their operands.
     """
-    found: dict[Length, str] = {}
+    reasons: dict[Length, str] = {}
     dims = _lengths_in(nodes)
     if not dims and not any(x.op.__class__ is ops.Count for x in nodes):
-        return found
+        return reasons
     for x in nodes:
         for need, why in x.op.needs(*x.args):
             if isinstance(need, Length):
-                found.setdefault(need, why)
+                reasons.setdefault(need, why)
     for dim in dims:
         if not dim.is_name:
-            found.setdefault(dim, f"an axis of length {dim}")
-    return {dim: why for dim, why in found.items() if not is_natural(dim)}
+            reasons.setdefault(dim, f"an axis of length {dim}")
+    return {dim: why for dim, why in reasons.items() if not is_natural(dim)}
 
 
 def names(nodes: Collection[Expr]) -> list[str]:
@@ -188,9 +188,9 @@ def names(nodes: Collection[Expr]) -> list[str]:
     """
     sizes = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
     texts = dict.fromkeys([*sizes, *_lengths_in(nodes)])
-    own = {str(dim) for x in defining(nodes) for dim in x.shape} if texts else ()
-    found = dict.fromkeys([name for text in texts for name in Length(text).names])
-    return [name for name in found if name not in own]
+    of_results = {str(dim) for x in defining(nodes) for dim in x.shape} if texts else ()
+    mentioned = dict.fromkeys([name for text in texts for name in Length(text).names])
+    return [name for name in mentioned if name not in of_results]
 
 
 def defining(nodes: Iterable[Expr]) -> list[Expr]:
@@ -223,8 +223,8 @@ def check_lengths(what: str, wanted: Mapping[Length, str], sizes: Mapping[str, i
     for dim, why in wanted.items():
         length = sizes[dim]
         if length < 0:
-            told = ", ".join(f"{name} is {sizes[name]}" for name in dim.names)
-            raise ShapeError(f"{what}: {told}: {why} is impossible, {dim} would be {length}")
+            stated = ", ".join(f"{name} is {sizes[name]}" for name in dim.names)
+            raise ShapeError(f"{what}: {stated}: {why} is impossible, {dim} would be {length}")
 
 
 def determined(shapes: Iterable[Shape]) -> set[str]:
@@ -234,18 +234,18 @@ def determined(shapes: Iterable[Shape]) -> set[str]:
     ['k', 'm', 'n']
     """
     dims = [dim for shape in shapes for dim in shape if isinstance(dim, str)]
-    known = {dim for dim in dims if not isinstance(dim, Length) or dim.is_name}
+    solved = {dim for dim in dims if not isinstance(dim, Length) or dim.is_name}
     computed = [dim for dim in dims if isinstance(dim, Length) and not dim.is_name]
     while True:
-        found = {
+        implied = {
             new[0]
             for dim in computed
-            if len(new := [name for name in dim.names if name not in known]) == 1
+            if len(new := [name for name in dim.names if name not in solved]) == 1
             and dim.is_linear_in(new[0])
         }
-        if not found:
-            return known
-        known |= found
+        if not implied:
+            return solved
+        solved |= implied
 
 
 def become(x: Expr, symbols: Iterable[Expr]) -> Expr:
@@ -258,14 +258,14 @@ def become(x: Expr, symbols: Iterable[Expr]) -> Expr:
     """
     if not any(isinstance(dim, Length) for dim in x.shape):
         return x
-    known = [y for y in symbols if y.name == x.name and y.dtype is x.dtype]
-    if len(known) != 1 or known[0] is x or known[0].op.dummy or x.op.dummy:  # type: ignore[attr-defined]
+    candidates = [y for y in symbols if y.name == x.name and y.dtype is x.dtype]
+    if len(candidates) != 1 or candidates[0] is x or candidates[0].op.dummy or x.op.dummy:  # type: ignore[attr-defined]
         return x
     try:
-        bound_sizes("symbol", [x], [known[0].shape])
+        bound_sizes("symbol", [x], [candidates[0].shape])
     except ShapeError:
         return x
-    return known[0]
+    return candidates[0]
 
 
 def _misfit(what: str, x: Shaped, shape: Shape, reason: str = "") -> ShapeError:

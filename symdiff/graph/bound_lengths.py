@@ -36,8 +36,8 @@ def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr])
     >>> with_values("here", [x + y, y[1:]], {x: sd.symbol("z", 3)})[1].shape
     (2,)
     """
-    found = bound_sizes(f"{what}: symbol", list(values), [v.shape for v in values.values()])
-    sizes = {dim: length for dim, length in found.items() if dim != length}
+    bound_to = bound_sizes(f"{what}: symbol", list(values), [v.shape for v in values.values()])
+    sizes = {dim: length for dim, length in bound_to.items() if dim != length}
     return with_lengths(what, outputs, values, sizes)
 
 
@@ -56,13 +56,13 @@ def with_lengths(
         value = values.get(node)
         done[node] = _rebuilt(what, node, done, sizes) if value is None else value
         if isinstance(node.op, ops.Opaque) and node.op.defines:
-            (own,), (found,) = node.shape, done[node].shape
-            if own != found:
-                sizes = {**sizes, str(own): found}
+            (before,), (after,) = node.shape, done[node].shape
+            if before != after:
+                sizes = {**sizes, str(before): after}
     return [done[node] for node in outputs]
 
 
-def in_terms_of(outputs: Sequence[Expr], what: str, given: Sequence[Expr]) -> list[Expr]:
+def in_terms_of(outputs: Sequence[Expr], what: str, exprs: Sequence[Expr]) -> list[Expr]:
     """Expressions as they are in ``outputs``, where lengths of their symbols may be others.
 
     Raises ShapeError, saying ``what`` asks, for an element that those lengths do not have.
@@ -72,16 +72,16 @@ def in_terms_of(outputs: Sequence[Expr], what: str, given: Sequence[Expr]) -> li
     >>> in_terms_of([sd.sum(y)], "here", [x[-1]]) == [y[-1]]
     True
     """
-    named = [[y for y in _symbols([x]) if any(map(_is_named, y.shape))] for x in given]
+    named = [[y for y in _symbols([x]) if any(map(_is_named, y.shape))] for x in exprs]
     asked = {y for symbols in named for y in symbols}
-    others = [y for y in _symbols(outputs) if y not in asked] if asked else []
-    if not others:
-        return list(given)
-    found = []
-    for x, symbols in zip(given, named, strict=True):
-        values = {y: there for y in symbols if (there := become(y, others)) is not y}
-        found.append(with_values(what, [x], values)[0] if values else x)
-    return found
+    remaining = [y for y in _symbols(outputs) if y not in asked] if asked else []
+    if not remaining:
+        return list(exprs)
+    results = []
+    for x, symbols in zip(exprs, named, strict=True):
+        values = {y: there for y in symbols if (there := become(y, remaining)) is not y}
+        results.append(with_values(what, [x], values)[0] if values else x)
+    return results
 
 
 def _symbols(xs: Sequence[Expr]) -> Sequence[Expr]:
@@ -101,9 +101,9 @@ def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[st
     if not sizes:
         return rebuild(node, args)
     for need, why in op.needs(*node.args):
-        (left,) = bound((need,), sizes)
-        if isinstance(left, int) and left < 0:
-            raise ShapeError(f"{what}: {why} is impossible, {need} would be {left}")
+        (needed,) = bound((need,), sizes)
+        if isinstance(needed, int) and needed < 0:
+            raise ShapeError(f"{what}: {why} is impossible, {need} would be {needed}")
     for dim, length in zip(node.shape, bound(node.shape, sizes), strict=True):
         if isinstance(length, int) and length < 0:
             whose = f" of {op.name}" if isinstance(op, ops.Symbol) else ""
@@ -125,5 +125,5 @@ def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[st
         created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
         lengths = dict(zip(created, bound(op.created, sizes), strict=True))
         return contract(list(zip(args, op.letters, op.kills, strict=True)), op.out, lengths)
-    known = op.bound(lambda shape: bound(shape, sizes))
-    return rebuild(node, args) if known is op else built(known, args)
+    bound_op = op.bound(lambda shape: bound(shape, sizes))
+    return rebuild(node, args) if bound_op is op else built(bound_op, args)

@@ -104,21 +104,21 @@ def _of_any(
     letters = Letters(length)
     coef: Number = 1
     seen = [letter for word in words for letter in word]
-    kept: list[tuple[Expr, Word, bool]] = []
+    cores: list[tuple[Expr, Word, bool]] = []
     for x, word, kill in zip(args, words, kills, strict=True):
         c, core, word = stripped(x, word, letters)
         coef = coef if c == 1 else number.times(coef, c)
         if core is not None:
-            kept.append((core, word, kill))
+            cores.append((core, word, kill))
     out = letters.word(out)
     length = letters.length
     if coef == 0:
         return full(tuple([length[k] for k in out]), 0)
-    words = [letters.word(word) for _, word, _ in kept]
+    words = [letters.word(word) for _, word, _ in cores]
     there = {*out, *[letter for word in words for letter in word]}
     loose = dict.fromkeys(map(letters.find, [*seen, *letters.made]))  # no operand depends on these
     factors = [counted(length[k]) for k in loose if k not in there and length[k] != 1]
-    result = _of_cores([x for x, _, _ in kept], words, [kill for _, _, kill in kept], out, length)
+    result = _of_cores([x for x, _, _ in cores], words, [kill for _, _, kill in cores], out, length)
     for factor in factors:
         result = mul(factor, result, True)
     return result if coef == 1 else scale(coef, result)
@@ -168,9 +168,9 @@ def _of_one(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
     for k in summed:
         if length[k] != 1:
             if isinstance(x.op, _SUMMED_INSIDE):
-                found = _inside(x, word, inner, length)
-                if found is not None:
-                    return rearranged(found, inner, out, length)
+                reduced = _inside(x, word, inner, length)
+                if reduced is not None:
+                    return rearranged(reduced, inner, out, length)
             node = make(op, (x,), tuple(map(length.__getitem__, inner)), x.dtype)
             return node if inner == out else moved(node, inner, out, length)
     return moved(x, word, out, length)
@@ -238,12 +238,12 @@ def _inside(x: Expr, word: Word, inner: Word, length: Lengths) -> Expr | None:
     op = x.op
     if isinstance(op, ops.Contract) and len(op.letters) == 1:
         letters = Letters(length)
-        (operand,), (own,) = x.args, op.letters
+        (operand,), (axes,) = x.args, op.letters
         names = dict(zip(op.out, word, strict=True))
-        for k, dim in zip(own, operand.shape, strict=True):
+        for k, dim in zip(axes, operand.shape, strict=True):
             if k not in names:
                 names[k] = letters.fresh(dim)
-        return contract([(operand, tuple([names[k] for k in own]))], inner)
+        return contract([(operand, tuple([names[k] for k in axes]))], inner)
     if isinstance(op, ops.Product) and (len(x.args) == 2 or op.exponents == (2,)):
         pair = x.args if len(x.args) == 2 else x.args * 2
         powers = op.exponents if len(x.args) == 2 else (1, 1)
@@ -301,12 +301,12 @@ def _least_words(args: list[Expr], words: list[Word], kills: list[bool]) -> list
     groups: dict[Expr, list[int]] = {}
     for place, x in enumerate(args):
         groups.setdefault(x, []).append(place)
-    for places in groups.values():
-        if 1 < len(places) <= 4 and len({kills[p] for p in places}) == 1:
+    for positions in groups.values():
+        if 1 < len(positions) <= 4 and len({kills[p] for p in positions}) == 1:
             candidates = []
-            for order in permutations(places):
+            for order in permutations(positions):
                 trial = list(words)
-                for place, source in zip(places, order, strict=True):
+                for place, source in zip(positions, order, strict=True):
                     trial[place] = words[source]
                 candidates.append(trial)
             words = min(candidates, key=_named)

@@ -624,26 +624,26 @@ def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
     """
     stack = list(dict.fromkeys(expressions("free_symbols", "outputs", outputs)))[::-1]
     seen = set(stack)
-    found: list[Expr] = []
+    symbols: list[Expr] = []
     while stack:
         node = stack.pop()
         if node.op.__class__ is ops.Symbol:
-            found.append(node)
+            symbols.append(node)
         for arg in reversed(node.args):
             if arg not in seen:
                 seen.add(arg)
                 stack.append(arg)
-    check_names(found)
-    return Symbols([node for node in found if not node.op.dummy])  # type: ignore[attr-defined]
+    check_names(symbols)
+    return Symbols([node for node in symbols if not node.op.dummy])  # type: ignore[attr-defined]
 
 
 def check_names(symbols: Iterable[Expr]) -> None:
     """Raise ShapeError if two of the symbols have one name, or a symbol that of a length."""
-    found: dict[str, Expr] = {}
+    by_name: dict[str, Expr] = {}
     for node in symbols:
         op = node.op
         assert isinstance(op, ops.Symbol)
-        other = node if op.dummy else found.setdefault(op.name, node)
+        other = node if op.dummy else by_name.setdefault(op.name, node)
         if other is not node:
             remedy = "rename one of them"
             if other.dtype is node.dtype and other.ndim == node.ndim:
@@ -657,12 +657,12 @@ def check_names(symbols: Iterable[Expr]) -> None:
                 f"dtype {other.dtype.__name__}, one of shape {shape_text(node.shape)} and dtype "
                 f"{node.dtype.__name__}; {remedy}"
             )
-    for node in found.values():
+    for node in by_name.values():
         for dim in node.shape:
             for name in dim.names if isinstance(dim, Length) else ():
-                if name in found:
+                if name in by_name:
                     raise ShapeError(
-                        f"{name!r} is a symbol of shape {shape_text(found[name].shape)} and a "
+                        f"{name!r} is a symbol of shape {shape_text(by_name[name].shape)} and a "
                         f"length of {node.name}, of shape {shape_text(node.shape)}; rename one"
                     )
 
@@ -718,13 +718,13 @@ def is_within(e: Expr, most: int) -> bool:
     >>> is_within(sd.sin(x) * x, 3), is_within(sd.sin(x) * x, 2)
     (True, False)
     """
-    found = {e}
+    reached = {e}
     waiting = [e]
     while waiting:
         for x in waiting.pop().args:
-            if x not in found:
-                if len(found) == most:
+            if x not in reached:
+                if len(reached) == most:
                     return False
-                found.add(x)
+                reached.add(x)
                 waiting.append(x)
     return True

@@ -63,22 +63,22 @@ def written_out(node: Expr) -> Expr:
 
 def over_formula(node: Expr, values: Sequence[_T], build: Callable[[Expr, list[_T]], _T]) -> _T:
     """What ``build`` makes of a decision's formula, part by part, from what its operands are."""
-    whole = written_out(node)
-    known = dict(zip(node.args, values, strict=True))
-    inside = [whole]
+    formula = written_out(node)
+    values_of = dict(zip(node.args, values, strict=True))
+    inside = [formula]
     for x in inside:  # grows as it is read
-        inside.extend(y for y in x.args if y not in known)
+        inside.extend(y for y in x.args if y not in values_of)
     for x in reversed(inside):
-        parts = [known[y] for y in x.args]
-        known[x] = parts[0] if isinstance(x.op, Fill) else build(x, parts)
-    return known[whole]
+        parts = [values_of[y] for y in x.args]
+        values_of[x] = parts[0] if isinstance(x.op, Fill) else build(x, parts)
+    return values_of[formula]
 
 
 @lru_cache(maxsize=4096)
 def steps(formula: sp.Basic) -> tuple[Step, ...]:
     """The parts of a formula, operands before users; equal parts are one."""
     place: dict[sp.Basic, int] = {}
-    found: list[Step] = []
+    steps_so_far: list[Step] = []
     stack: list[tuple[sp.Basic, bool]] = [(formula, False)]
     while stack:
         part, ready = stack.pop()
@@ -90,9 +90,9 @@ def steps(formula: sp.Basic) -> tuple[Step, ...]:
             stack.extend((operand, False) for operand in reversed(operands))
             continue
         kind, payload = _classify(part)
-        place[part] = len(found)
-        found.append((kind, payload, tuple(place[operand] for operand in operands)))
-    return tuple(found)
+        place[part] = len(steps_so_far)
+        steps_so_far.append((kind, payload, tuple(place[operand] for operand in operands)))
+    return tuple(steps_so_far)
 
 
 def _operands(part: sp.Basic) -> tuple[sp.Basic, ...]:

@@ -241,9 +241,9 @@ def split_coefficient(x: Expr) -> tuple[Number, Expr | None]:
 
 def promoted(operands: Iterable[Expr]) -> Dtype:
     """The dtype of a value that keeps its operands' dtype."""
-    whole = False
+    has_int = False
     for x in operands:
         if x.dtype is float:
             return float
-        whole = whole or x.dtype is int
-    return int if whole else bool
+        has_int = has_int or x.dtype is int
+    return int if has_int else bool

@@ -86,10 +86,10 @@ class Length(str):
         """The length that a text says, in its canonical form."""
         if isinstance(text, Length):
             return text
-        found = _parsed(str(text))
-        if not isinstance(found, Length):
+        length = _parsed(str(text))
+        if not isinstance(length, Length):
             raise ValueError(f"{text!r} is no named length; a length that is known is an int")
-        return found
+        return length
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Length, (str(self),)
@@ -288,10 +288,10 @@ class Length(str):
         low, high = bounds(self - other)
         # What holds at one bound, and is the more so beyond it, holds everywhere.
         upward = sign in (">", ">=")
-        near, far = (low, high) if upward else (high, low)
-        if near is not None and holds(near, 0):
+        first_end, last_end = (low, high) if upward else (high, low)
+        if first_end is not None and holds(first_end, 0):
             return True
-        if far is not None and fails(far, 0):
+        if last_end is not None and fails(last_end, 0):
             return False
         raise Unsupported(
             f"whether {self} {sign} {other} is not known before the lengths are: np.maximum, "
@@ -483,15 +483,15 @@ def _floor(length: Length, by: int) -> Dim:
         raise Unsupported(f"length: ({length})//{by}: divide by a positive number")
     if by == 1:
         return length
-    whole = _length({monomial: c // by for monomial, c in length.terms})
+    quotient = _length({monomial: c // by for monomial, c in length.terms})
     rest = _length({monomial: c % by for monomial, c in length.terms})
     if not isinstance(rest, Length):  # a number below ``by``
-        return whole
+        return quotient
     nested = _nested(rest)
     if nested is not None:  # (x//2 + 1)//3 is (x + 2)//6: slices of slices meet those of the whole
         inner, added = nested
-        return whole + (inner.over + inner.by * added) // (inner.by * by)  # type: ignore[no-any-return]
-    return whole + _length({((Floor(rest, by), 1),): 1})
+        return quotient + (inner.over + inner.by * added) // (inner.by * by)  # type: ignore[no-any-return]
+    return quotient + _length({((Floor(rest, by), 1),): 1})
 
 
 def _nested(length: Length) -> tuple[Floor, int] | None:
@@ -589,7 +589,7 @@ def _parsed(text: str) -> Dim:
         raise ValueError(f"a length of {len(text)} characters is too long to be read")
     # Names are read as they are: one may be a word of Python's, "lambda", and none is normalised.
     names: dict[str, str] = {}
-    plain = _NAME.sub(lambda found: names.setdefault(found[0], f"n{len(names)}"), text)
+    plain = _NAME.sub(lambda match: names.setdefault(match[0], f"n{len(names)}"), text)
     meant = {letter: name for name, letter in names.items()}
     try:
         return _read(ast.parse(plain, mode="eval").body, meant)

@@ -38,8 +38,8 @@ def scale(c: Number, x: Expr) -> Expr:
     if c == 1:
         return as_numeric(x)
     if c == 0:
-        known = number_of(x)  # 0 * f is 0, but of numbers 0 * inf is nan
-        finite = not isinstance(known, float) or math.isfinite(known)
+        value = number_of(x)  # 0 * f is 0, but of numbers 0 * inf is nan
+        finite = not isinstance(value, float) or math.isfinite(value)
         return full(x.shape, 0 if finite else math.nan)
     x = as_numeric(x)
     coef, base = split_coefficient(x)
@@ -56,15 +56,15 @@ def scale(c: Number, x: Expr) -> Expr:
     return make(ops.sum_op(0, (c,)), (base,), x.shape, dtype)
 
 
-def sum_node(const: Number, found: Mapping[Expr, Number], shape: Shape) -> Expr:
+def sum_node(const: Number, coef_of: Mapping[Expr, Number], shape: Shape) -> Expr:
     """The node of a number and terms with their coefficients: ``const + sum of coef * term``."""
-    kept = [arg for arg, coef in found.items() if coef != 0]
-    if not kept:
+    terms = [arg for arg, coef in coef_of.items() if coef != 0]
+    if not terms:
         return full(shape, const)
-    if len(kept) == 1 and const == 0 and found[kept[0]] == 1:
-        return kept[0]
-    kept.sort(key=by_serial)
-    coefs = tuple([found[arg] for arg in kept])
-    whole = const.__class__ is int and kept[0].dtype is int
-    whole = whole and all(found[arg].__class__ is int and arg.dtype is int for arg in kept)
-    return make(ops.sum_op(const, coefs), tuple(kept), shape, int if whole else float)
+    if len(terms) == 1 and const == 0 and coef_of[terms[0]] == 1:
+        return terms[0]
+    terms.sort(key=by_serial)
+    coefs = tuple([coef_of[arg] for arg in terms])
+    integral = const.__class__ is int and terms[0].dtype is int
+    integral = integral and all(coef_of[arg].__class__ is int and arg.dtype is int for arg in terms)
+    return make(ops.sum_op(const, coefs), tuple(terms), shape, int if integral else float)

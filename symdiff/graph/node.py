@@ -142,9 +142,9 @@ def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
         return node
     with _LOCK:
         for held in (winner, table.get(args)):
-            found: Expr | None = None if held is None else held()
-            if found is not None:
-                return found
+            interned: Expr | None = None if held is None else held()
+            if interned is not None:
+                return interned
         table[args] = ref
         return node
 
@@ -190,12 +190,12 @@ def topological(outputs: Iterable[Expr]) -> list[Expr]:
     """
     stack = list(outputs)
     seen = set(stack)
-    found = list(seen)
+    nodes = list(seen)
     while stack:
         for arg in stack.pop().args:
             if arg not in seen:
                 seen.add(arg)
-                found.append(arg)
+                nodes.append(arg)
                 stack.append(arg)
-    found.sort(key=by_serial)
-    return found
+    nodes.sort(key=by_serial)
+    return nodes

@@ -216,8 +216,8 @@ def _is_out(c: Number) -> bool:
 
 def _beyond(operation: Callable[[Any, Any], Any], a: Number, b: Number) -> Number:
     """The operation in exact numbers: a float where the floats hold it to all digits."""
-    given = [x for x in (a, b) if isinstance(x, float) and not math.isfinite(x)]
-    if given:  # beside an infinity all that matters of a finite number is its sign
+    infinite = [x for x in (a, b) if isinstance(x, float) and not math.isfinite(x)]
+    if infinite:  # beside an infinity all that matters of a finite number is its sign
         plain = [x if isinstance(x, float) and not math.isfinite(x) else _sign(x) for x in (a, b)]
         return float(operation(*plain))
     return nearest(operation(Fraction(a), Fraction(b)))
@@ -236,9 +236,9 @@ def nearest(value: Fraction) -> Number:
     (0.3333333333333333, True)
     """
     if abs(value) <= sys.float_info.max:
-        found = float(value)
-        if abs(found) >= _SMALLEST_NORMAL or Fraction(found) == value:
-            return _exact_float(found)
+        rounded = float(value)
+        if abs(rounded) >= _SMALLEST_NORMAL or Fraction(rounded) == value:
+            return _exact_float(rounded)
     if max(value.numerator.bit_length(), value.denominator.bit_length()) <= _MOST_BITS:
         return norm(value)
     return 0 if abs(value) < 1 else math.inf if value > 0 else -math.inf

@@ -38,8 +38,8 @@ class Line(NamedTuple):
     @property
     def length(self) -> int | Length:
         """How many places there are; negative where the axis is too short."""
-        found: int | Length = _count(*self)
-        return found
+        length: int | Length = _count(*self)
+        return length
 
     def needs(self, length: int | Length) -> list[int | Length]:
         """What is not negative if all places are inside an axis of this length.
@@ -178,28 +178,28 @@ def composed(outer: Step, inner: Places, length: Dim) -> Places:
         return places_of(outer, length)
     if isinstance(inner, Line):
         assert isinstance(length, Length)
-        found = _composed(outer, inner, length)
+        places = _composed(outer, inner, length)
         wanted = needs(inner, length)
         if isinstance(inner.length, Length):
             wanted += needs(places_of(outer, inner.length), inner.length)
-        if not _imply(needs(found, length), wanted):
+        if not _imply(needs(places, length), wanted):
             raise LookupError
-        return _unwritten(found, wanted, length)
+        return _unwritten(places, wanted, length)
     if not range(1)[_slice(outer)]:
         raise LookupError
     return inner
 
 
-def _imply(given: Sequence[int | Length], wanted: Sequence[int | Length]) -> bool:
+def _imply(bounds: Sequence[int | Length], wanted: Sequence[int | Length]) -> bool:
     """Whether numbers that are not negative where the given ones are not negative."""
     return all(
-        is_natural(need) or any(is_natural(need - other) for other in given) for need in wanted
+        is_natural(need) or any(is_natural(need - other) for other in bounds) for need in wanted
     )
 
 
-def _unwritten(places: Places, given: Sequence[int | Length], length: Length) -> Places:
+def _unwritten(places: Places, bounds: Sequence[int | Length], length: Length) -> Places:
     """The same places, whose bounds nobody wrote; LookupError where they may be read as others."""
-    if isinstance(places, Line) and not _imply(given, [*places.needs(length)[2:]]):
+    if isinstance(places, Line) and not _imply(bounds, [*places.needs(length)[2:]]):
         raise LookupError
     return places
 
@@ -255,8 +255,8 @@ def reversed_places(places: Places, length: Dim) -> Places:
     if isinstance(places, Line):
         assert isinstance(length, Length)
         last = length - 1
-        found = line(last - places.first, _below(last - places.stop), -places.step, length)
-        return _unwritten(found, needs(places, length), length)
+        places_back = line(last - places.first, _below(last - places.stop), -places.step, length)
+        return _unwritten(places_back, needs(places, length), length)
     return None if places is None else -1 - places
 
 
@@ -270,16 +270,16 @@ def common(a: range, b: range) -> range:
         return range(0)
     a, b = (r if r.step > 0 else r[::-1] for r in (a, b))
     shared = math.gcd(a.step, b.step)
-    gap, left = divmod(b[0] - a[0], shared)
-    if left:
+    gap, remainder = divmod(b[0] - a[0], shared)
+    if remainder:
         return range(0)
     modulus = b.step // shared
     first = a[0] + a.step * (gap * pow(a.step // shared, -1, modulus) % modulus)
     step = a.step * modulus
     low, high = max(a[0], b[0]), min(a[-1], b[-1])
     first += max(0, -((first - low) // step)) * step
-    found = range(first, high + 1, step)
-    return range(0) if not found else range(found[0], found[-1] + 1, step)
+    numbers = range(first, high + 1, step)
+    return range(0) if not numbers else range(numbers[0], numbers[-1] + 1, step)
 
 
 def meeting(a: Places, b: Places, length: Dim) -> tuple[Places, Places] | None:

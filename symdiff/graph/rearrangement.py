@@ -35,15 +35,15 @@ def broadcast_to(x: Expr, shape: Shape) -> Expr:
 
 def stretched(x: Expr, shape: Shape) -> Expr:
     """``broadcast_to`` a shape that is known to fit."""
-    own = x.shape
-    if own == shape:
+    before = x.shape
+    if before == shape:
         return x
     out = tuple(range(len(shape)))
-    lead = len(shape) - len(own)
+    lead = len(shape) - len(before)
     word, length = out[lead:], shape
-    if own != shape[lead:]:
+    if before != shape[lead:]:
         squeezed = list(word)
-        for place, dim in enumerate(own):
+        for place, dim in enumerate(before):
             if dim != shape[lead + place]:
                 # a stretched axis of length 1 is squeezed, so that letters never lie
                 squeezed[place] = len(length)

@@ -39,17 +39,17 @@ class Signature:
         before, after = text.split("->")
         self.text, self.shared = text, shared
         self.operands, (self.value,) = _words(before), _words(after)
-        own = [k for k in range(len(self.operands)) if k not in shared]
-        self.widest = own[-1] - len(self.operands) if own else -1
-        core, kept = self.operands[self.widest], 0
-        while core[kept : kept + 1] == self.value[kept : kept + 1] != ():
-            kept += 1
+        unshared = [k for k in range(len(self.operands)) if k not in shared]
+        self.widest = unshared[-1] - len(self.operands) if unshared else -1
+        core, batch_axes = self.operands[self.widest], 0
+        while core[batch_axes : batch_axes + 1] == self.value[batch_axes : batch_axes + 1] != ():
+            batch_axes += 1
         first: dict[str, tuple[int, int]] = {}
         for k, word in enumerate(self.operands):
             for axis, letter in enumerate(word, -len(word)):
                 first.setdefault(letter, (k, axis))
-        self.drops = len(core) - kept
-        axes = [first.get(letter, (-1, -1)) for letter in self.value[kept:]]
+        self.drops = len(core) - batch_axes
+        axes = [first.get(letter, (-1, -1)) for letter in self.value[batch_axes:]]
         self.adds = tuple([(k, slice(axis, axis + 1 or None)) for k, axis in axes])
 
     def __repr__(self) -> str:

@@ -74,24 +74,24 @@ def parts(x: Expr, depth: int = _MOST) -> list[Placed]:
         return _among_zeros(c, op, base, depth)
     if not isinstance(op, ops.Sum) or op.const or len(base.args) > _MOST:
         return []
-    found = []
+    blocks_of = []
     for d, y in zip(op.coefs, base.args, strict=True):
         if not isinstance(y.op, ops.Unslice):
             return []
-        found.append(Placed(number.times(c, d), y.op, y.args[0]))
-    return found
+        blocks_of.append(Placed(number.times(c, d), y.op, y.args[0]))
+    return blocks_of
 
 
 def _among_zeros(c: Number, op: ops.Concat, x: Expr, depth: int) -> list[Placed]:
     """The parts of a join between whose operands, or in them, are zeros."""
-    found: list[Placed] = []
+    pieces: list[Placed] = []
     zeros = False
     axis = x.ndim + op.axis
     for k, y in enumerate(x.args):
         if is_zero(y):
             zeros = zeros or 0 not in y.shape
             continue
-        if len(found) == _MOST or not depth:
+        if len(pieces) == _MOST or not depth:
             return []
         cut = op.transposed(k, x.shape)
         assert isinstance(cut, ops.Slice)
@@ -103,12 +103,12 @@ def _among_zeros(c: Number, op: ops.Concat, x: Expr, depth: int) -> list[Placed]
                 places = blocks(place, y.shape)
                 step = step_of(places[axis], y.shape[axis])
                 places[axis] = composed(step, there, x.shape[axis])
-                found.append(Placed(number.times(c, d), _unslice(places, x.shape), z))
+                pieces.append(Placed(number.times(c, d), _unslice(places, x.shape), z))
         except LookupError:
             return []
         if not inner:
-            found.append(Placed(c, _unslice(blocks(cut, x.shape), x.shape), y))
-    return found if zeros and len(found) <= _MOST else []
+            pieces.append(Placed(c, _unslice(blocks(cut, x.shape), x.shape), y))
+    return pieces if zeros and len(pieces) <= _MOST else []
 
 
 def _unslice(places: Sequence[Places], shape: Shape) -> ops.Unslice:
@@ -134,7 +134,7 @@ def joined(shares: Mapping[ops.Unslice, Expr], shape: Shape) -> tuple[Expr, bool
     Zeros stand where no part is.  Parts may lie so along several axes: then joins are joined.  None
     for parts that share elements, or may, and for those with steps.
     """
-    found = []
+    bounded = []
     for op, x in shares.items():
         bounds: list[_Bounds | None] = []
         for axis, (r, n) in enumerate(zip(blocks(op, shape), shape, strict=True)):
@@ -144,8 +144,8 @@ def joined(shares: Mapping[ops.Unslice, Expr], shape: Shape) -> tuple[Expr, bool
             if isinstance(r, range | Line) and r.step < 0 and count(r, n) != 1:
                 x = linear(ops.flip_op((axis - len(shape),)), x)
             bounds.append(there)
-        found.append(_Share(tuple(bounds), x))
-    return _joined(found, shape)
+        bounded.append(_Share(tuple(bounds), x))
+    return _joined(bounded, shape)
 
 
 def _bounds(places: Places, length: Dim) -> _Bounds | None:
@@ -185,22 +185,24 @@ def _joined(shares: list[_Share], shape: Shape) -> tuple[Expr, bool] | None:
         order = _in_a_row(list(groups), length)  # type: ignore[arg-type]
         if order is None:
             continue
-        lengths, operands, whole = [], [], True
+        lengths, operands, covered = [], [], True
         for there in order:
             size = there[1] - there[0]
             inner = (*shape[:axis], size, *shape[axis + 1 :])
             if there in groups:
-                own = [_Share((*b[:axis], None, *b[axis + 1 :]), x) for b, x in groups[there]]
-                found = _joined(own, inner)
-                if found is None:
+                inner_pieces = [
+                    _Share((*b[:axis], None, *b[axis + 1 :]), x) for b, x in groups[there]
+                ]
+                below = _joined(inner_pieces, inner)
+                if below is None:
                     return None
-                operands.append(found[0])
-                whole = whole and found[1]
+                operands.append(below[0])
+                covered = covered and below[1]
             else:
                 operands.append(full(inner, 0))
-                whole = False
+                covered = False
             lengths.append(size)
-        return linear(ops.concat_op(axis - len(shape), tuple(lengths)), *operands), whole
+        return linear(ops.concat_op(axis - len(shape), tuple(lengths)), *operands), covered
     return None
 
 
@@ -213,17 +215,17 @@ def _in_a_row(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
             bounds.sort(key=cmp_to_key(_behind))
         except LookupError:
             return None
-    found: list[_Bounds] = []
+    intervals: list[_Bounds] = []
     end: Any = 0
     for first, stop in [*bounds, (length, length)]:
         if not is_natural(first - end):
             return None
         if first != end:
-            found.append((end, first))
+            intervals.append((end, first))
         if first != length:
-            found.append((first, stop))
+            intervals.append((first, stop))
         end = stop
-    return found
+    return intervals
 
 
 def _behind(a: _Bounds, b: _Bounds) -> int:
@@ -239,16 +241,16 @@ def together(xs: Sequence[Expr]) -> Expr | None:
     """The sum of visible parts, those at one place as one; None where one is anything else."""
     at: dict[ops.Unslice, list[Expr]] = {}
     for x in xs:
-        found = parts(x)
-        if not found:
+        pieces = parts(x)
+        if not pieces:
             return None
-        for p in found:
+        for p in pieces:
             at.setdefault(p.op, []).append(scale(p.coefficient, p.inner))
     if len(at) > _MOST:
         return None
     merged = {op: total(inner) for op, inner in at.items()}
-    whole = joined(merged, xs[0].shape) if len(merged) > 1 else None
-    return total([linear(op, x) for op, x in merged.items()]) if whole is None else whole[0]
+    joint = joined(merged, xs[0].shape) if len(merged) > 1 else None
+    return total([linear(op, x) for op, x in merged.items()]) if joint is None else joint[0]
 
 
 def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
@@ -257,18 +259,18 @@ def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
     ``shape`` is that of the value.  None where it does more than move them, or where it depends on
     a symbolic length.
     """
-    found = parts(x)
+    pieces = parts(x)
     if isinstance(op, ops.Slice):
-        taken = [linear(op, share.with_inner(share.inner)) for share in found]
+        taken = [linear(op, share.with_inner(share.inner)) for share in pieces]
         if not taken or any(_is_open(y) for x in taken for y in _terms(x)):
             return None
-        left = [x for x in taken if not is_zero(x)]
-        if not left:
+        nonzero = [x for x in taken if not is_zero(x)]
+        if not nonzero:
             return taken[0]
-        whole = together(left) if len(left) > 1 else None
-        return total(left) if whole is None else whole
+        result = together(nonzero) if len(nonzero) > 1 else None
+        return total(nonzero) if result is None else result
     shares = []
-    for c, cut, inner in found:
+    for c, cut, inner in pieces:
         places = _moved(op, k, blocks(cut, x.shape), x.shape, shape)
         if places is None:
             return None
@@ -313,13 +315,13 @@ def _moved(
                 if not isinstance(r, range) or len(r) != 1 or not isinstance(n, int):
                     return None
                 flat = flat * n + r[0]
-            found: list[Places] = []
+            trailing: list[Places] = []
             for n in reversed(op.after):
                 if not isinstance(n, int):
                     return None
                 flat, i = divmod(flat, n)
-                found.append(range(i, i + 1))
-            return [*places[:lead], *reversed(found)]
+                trailing.append(range(i, i + 1))
+            return [*places[:lead], *reversed(trailing)]
     return None
 
 
@@ -360,8 +362,8 @@ def contracted(
         shares.append(scale(c, _placed(terms, k, block(inner, taken), places, length, out, sizes)))
     if not shares:
         return None
-    whole = together(shares)
-    return total(shares) if whole is None else whole
+    result = together(shares)
+    return total(shares) if result is None else result
 
 
 def weighted(w: Expr, t: Expr, axes: int) -> Expr:

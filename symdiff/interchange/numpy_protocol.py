@@ -110,8 +110,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], given: An
 
 
 def _ufunc_name(ufunc: np.ufunc) -> str:
-    known = getattr(np, ufunc.__name__, None) is ufunc or ufunc in UFUNCS
-    return f"np.{ufunc.__name__}" if known else ufunc.__name__
+    public = getattr(np, ufunc.__name__, None) is ufunc or ufunc in UFUNCS
+    return f"np.{ufunc.__name__}" if public else ufunc.__name__
 
 
 def _refused_method(name: str, method: str) -> Unsupported:
@@ -190,8 +190,8 @@ def _divmod(x: Expr, y: Expr) -> tuple[Expr, Expr]:
 
 
 def _modf(x: Expr) -> tuple[Expr, Expr]:
-    whole = f.trunc(x)
-    return x - whole, whole
+    integral = f.trunc(x)
+    return x - integral, integral
 
 
 def _bitwise(name: str, logical: Callable[..., Expr]) -> Callable[..., Expr]:
@@ -430,8 +430,8 @@ def _scipy_name(ufunc: object) -> str | None:
     """The name of one of SciPy's universal functions; None for any other."""
     name = getattr(ufunc, "__name__", "")
     modules = map(sys.modules.get, SCIPY_MODULES)
-    found = any(getattr(module, name, None) is ufunc for module in modules)
-    return name if found and isinstance(ufunc, np.ufunc) else None
+    from_scipy = any(getattr(module, name, None) is ufunc for module in modules)
+    return name if from_scipy and isinstance(ufunc, np.ufunc) else None
 
 
 # Functions ----------------------------------------------------------------------------------------
@@ -460,14 +460,14 @@ def array_function(
     """The answer of expressions to ``__array_function__``."""
     if not all(issubclass(kind, Expr | np.ndarray | np.generic) for kind in types):
         return NotImplemented
-    made = CREATIONS.get(function)
-    if made is not None:
+    creation = CREATIONS.get(function)
+    if creation is not None:
         given = {word: value for word, value in given.items() if value not in (None, "C")}
         try:
-            inspect.signature(made).bind(*args, **given)
+            inspect.signature(creation).bind(*args, **given)
         except TypeError as error:
             raise TypeError(f"{_name(function)}(..., like=x) of expressions: {error}") from None
-        return made(*args, **given)
+        return creation(*args, **given)
     entry = FUNCTIONS.get(function)
     if entry is None:
         raise _refusal(function)
@@ -575,18 +575,18 @@ def _linspace(start: Operand, stop: Operand, num: Any, endpoint: bool = True) ->
         t: Any = f.reshape(f.arange(num) / steps, (num, *(1,) * rank))
     else:
         t = np.linspace(0, 1, num, endpoint=endpoint).reshape((-1,) + (1,) * rank)
-    found: Expr = first * (1 - t) + last * t
-    return found
+    points: Expr = first * (1 - t) + last * t
+    return points
 
 
 def _arange(start: Any, stop: Any = None, step: int = 1, dtype: Any = None) -> Expr:
-    made = f.arange(start, stop, step)
-    return made if dtype is None else astype(made, dtype)
+    numbers = f.arange(start, stop, step)
+    return numbers if dtype is None else astype(numbers, dtype)
 
 
 def _full(shape: Any, fill_value: Operand, dtype: Any = None) -> Expr:
-    made = f.full(shape, fill_value)
-    return made if dtype in (None, float) else astype(made, dtype)  # numbers are weak
+    filled = f.full(shape, fill_value)
+    return filled if dtype in (None, float) else astype(filled, dtype)  # numbers are weak
 
 
 def _ones(shape: Any, dtype: Any = None) -> Expr:
@@ -596,8 +596,8 @@ def _ones(shape: Any, dtype: Any = None) -> Expr:
 def _eye(n: Any, /, M: Any = None, k: int = 0, dtype: Any = None) -> Expr:
     if k or M not in (None, n):
         raise _refused_word("np.eye", "k" if k else "M")
-    made = f.eye(n)
-    return made if dtype in (None, float) else astype(made, dtype)
+    identity = f.eye(n)
+    return identity if dtype in (None, float) else astype(identity, dtype)
 
 
 def _cross(
@@ -622,16 +622,16 @@ def astype(x: Operand, dtype: Any) -> Expr:
         kind = np.dtype(dtype)
     except (TypeError, ValueError):
         raise unfit("astype", "dtype", "float, int or bool", dtype) from None
-    known = {np.dtype(float): float, np.dtype(int): int, np.dtype(bool): bool}.get(kind)
-    if known is operand.dtype:
+    wanted = {np.dtype(float): float, np.dtype(int): int, np.dtype(bool): bool}.get(kind)
+    if wanted is operand.dtype:
         return operand
-    if known is bool:
+    if wanted is bool:
         return f.not_equal(operand, 0)
-    if known is int and operand.dtype is bool:
+    if wanted is int and operand.dtype is bool:
         return as_numeric(operand)
-    if known is int:
+    if wanted is int:
         raise Unsupported("astype: real numbers as integers; sd.trunc(x) is their whole part")
-    if known is float:
+    if wanted is float:
         return as_real(operand)
     raise Unsupported(
         f"astype: {kind.name}; an expression is real, integer or boolean (float, int or bool), and "

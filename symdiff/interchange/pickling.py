@@ -119,8 +119,8 @@ def _defined(name: str, formula: Any, arity: int, result: Any, decides: str | No
 
 
 def _indexed(cls: type[ops.Gather], before: tuple[int, ...], index: Any) -> Op:
-    found = ops.gather_op(before, index)
-    return found if cls is ops.Gather else found.transposed(0, ())
+    gather = ops.gather_op(before, index)
+    return gather if cls is ops.Gather else gather.transposed(0, ())
 
 
 def _looped(
@@ -153,8 +153,8 @@ def _sized(nodes: list[Expr], places: Sequence[int], own: str, count: int, other
         return sized_op(inner, symbols, Length(own))
     of, pairs, counted = held[0], held[1 : 1 + 2 * others], held[1 + 2 * others :]
     others_of = dict(zip(pairs[:others], pairs[others:], strict=True))
-    found = Held(of, counted[0] if counted else None, others_of)
-    return sized_op(inner, symbols, Length(own), lambda: found)
+    held_by_op = Held(of, counted[0] if counted else None, others_of)
+    return sized_op(inner, symbols, Length(own), lambda: held_by_op)
 
 
 def _equations(
@@ -223,17 +223,17 @@ def _restored(
 ) -> list[Expr]:
     """The nodes of a table."""
     nodes: list[Expr] = []
-    own = at = 0
+    row = at = 0
     for kind in op_of:
         if kind < 0:
             nodes.append(tables[-1 - kind][operands[at]])
             at += 1
             continue
-        count = counts[own]
+        count = counts[row]
         places = operands[at : at + count]
         args = tuple([nodes[i] for i in places])
-        shape, dtype = types[type_of[own]]
-        own, at = own + 1, at + count
+        shape, dtype = types[type_of[row]]
+        row, at = row + 1, at + count
         op = kinds[kind]
         # Operands are in order of creation, which may be another order here; then the op's
         # constructor puts them right.
@@ -264,18 +264,18 @@ class _Known:
     def walk(self, outputs: Iterable[Expr]) -> list[tuple[Expr, Table | None]]:
         """The nodes that ``outputs`` need, by creation; those that a table has end the walk."""
         stack = list(dict.fromkeys(outputs))
-        found: dict[Expr, Table | None] = dict.fromkeys(stack)
+        owners: dict[Expr, Table | None] = dict.fromkeys(stack)
         while stack:
             node = stack.pop()
             owner = self.owner(node)
             if owner is not None and owner.chain < _CHAIN:
-                found[node] = owner
+                owners[node] = owner
                 continue
             for x in node.args:
-                if x not in found:
-                    found[x] = None
+                if x not in owners:
+                    owners[x] = None
                     stack.append(x)
-        return sorted(found.items(), key=_by_serial)
+        return sorted(owners.items(), key=_by_serial)
 
     def table(self, outputs: Sequence[Expr]) -> Table:
         """A new table of what ``outputs`` need."""
@@ -301,11 +301,11 @@ _CURRENT = _Current()
 
 
 def _known() -> _Known:
-    found = None if _CURRENT.known is None else _CURRENT.known()
-    if found is None:
-        found = _Known()
-        _CURRENT.known = weakref.ref(found)
-    return found
+    tables = None if _CURRENT.known is None else _CURRENT.known()
+    if tables is None:
+        tables = _Known()
+        _CURRENT.known = weakref.ref(tables)
+    return tables
 
 
 # Expressions --------------------------------------------------------------------------------------
@@ -323,10 +323,10 @@ def reduced(node: Expr) -> tuple[Any, ...]:
     """
     if not node.args:
         return make, (node.op, (), node.shape, node.dtype)
-    known = _known()
-    table = known.owner(node)
+    tables = _known()
+    table = tables.owner(node)
     if table is None:
-        table = known.table([node])
+        table = tables.table([node])
     return _entry, (table, table.place[node])
 
 

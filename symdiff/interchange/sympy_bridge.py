@@ -174,7 +174,7 @@ def _symbols(parts: list[sp.Basic]) -> dict[sp.Symbol, Expr]:
         operand for part in parts for operand in _conditions(part) if isinstance(operand, sp.Symbol)
     }
     names: dict[str, sp.Symbol] = {}
-    found: dict[sp.Symbol, Expr] = {}
+    symbols: dict[sp.Symbol, Expr] = {}
     for part in parts:
         if not isinstance(part, sp.Symbol):
             continue
@@ -187,8 +187,8 @@ def _symbols(parts: list[sp.Basic]) -> dict[sp.Symbol, Expr]:
                 "different assumptions); rename one, or declare both alike"
             )
         dtype = bool if part in conditions else int if part.is_integer else float
-        found[part] = symbol(part.name, (), dtype)
-    return found
+        symbols[part] = symbol(part.name, (), dtype)
+    return symbols
 
 
 def _conditions(part: sp.Basic) -> Sequence[sp.Basic]:
@@ -505,8 +505,8 @@ class Formulas(Arithmetic):
         factors = list(factors)
         choices: list[tuple[sp.Basic, bool]] = []  # conditions, outermost first, and which arm is 0
         for k, kill in enumerate(kills):
-            while kill and len(choices) < _OPENED_CHOICES and (found := arms(factors[k])):
-                condition, a, b = found
+            while kill and len(choices) < _OPENED_CHOICES and (arms_of := arms(factors[k])):
+                condition, a, b = arms_of
                 if not (is_number(a, 0) or is_number(b, 0)):
                     break
                 choices.append((condition, is_number(a, 0)))
@@ -514,9 +514,9 @@ class Formulas(Arithmetic):
         result = self.product(factors)
         nonzero = [x.lhs for x, no in choices if no and isinstance(x, sp.Eq) and x.rhs == 0]
         for k, (factor, kill) in enumerate(zip(factors, kills, strict=True)):
-            others = factors[:k] + factors[k + 1 :]
+            rest = factors[:k] + factors[k + 1 :]
             if kill and not (
-                factor.is_Rational or all(self.poles.absent(x, nonzero, factor) for x in others)
+                factor.is_Rational or all(self.poles.absent(x, nonzero, factor) for x in rest)
             ):
                 result = choice(sp.Eq(factor, 0, evaluate=False), sp.S.Zero, result)
         for condition, first in reversed(choices):
@@ -556,9 +556,9 @@ class Formulas(Arithmetic):
         """A symbol in the place of a formula."""
         if value.is_Atom:
             return value
-        found = declared(next(self.names), bool if node.dtype is bool else float)
-        self.replacements.append((found, value))
-        return found
+        stand_in = declared(next(self.names), bool if node.dtype is bool else float)
+        self.replacements.append((stand_in, value))
+        return stand_in
 
     def check(self, node: Node, elements: int, terms: int) -> None:
         _limit(f"{node.op.name or 'a constant'}", elements, _COMPONENTS, "components")

@@ -100,9 +100,9 @@ def _own_name(x: Expr, wanted: str | None = None) -> str:
     for name, other in _VECTORS.items():
         if other is x:
             return name
-    told = _described(x)
-    first = [told] if wanted is None else [wanted, told]
-    tried = itertools.chain(first, (f"{told}_{k}" for k in itertools.count(1)))
+    description = _described(x)
+    first = [description] if wanted is None else [wanted, description]
+    tried = itertools.chain(first, (f"{description}_{k}" for k in itertools.count(1)))
     name = next(name for name in tried if _VECTORS.get(name) is None)
     _VECTORS[name] = x
     return name
@@ -110,5 +110,5 @@ def _own_name(x: Expr, wanted: str | None = None) -> str:
 
 def _described(x: Expr) -> str:
     """A name that another formula hardly has, and this one has in every session."""
-    told = {(y.op.name, str(y.shape), repr(getattr(y.op, "coefs", ""))) for y in topological([x])}
-    return f"{OF_CONDITION}{zlib.crc32(repr(sorted(told)).encode()):08x}"
+    facts = {(y.op.name, str(y.shape), repr(getattr(y.op, "coefs", ""))) for y in topological([x])}
+    return f"{OF_CONDITION}{zlib.crc32(repr(sorted(facts)).encode()):08x}"

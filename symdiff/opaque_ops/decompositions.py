@@ -103,10 +103,10 @@ class Cholesky(Opaque):
         factor = [[of.number(0)] * n for _ in range(n)]
         for i, row in enumerate(factor):
             for j, other in enumerate(factor[: i + 1]):
-                known = [of.product([row[k], other[k]]) for k in range(j)]
+                products = [of.product([row[k], other[k]]) for k in range(j)]
                 coefs: list[Number] = [*([1] if i == j else [_HALF, _HALF]), *[-1] * j]
-                whole = [rows[i][i]] if i == j else [rows[i][j], rows[j][i]]
-                rest = of.total(0, coefs, whole + known)
+                entries = [rows[i][i]] if i == j else [rows[i][j], rows[j][i]]
+                rest = of.total(0, coefs, entries + products)
                 if i == j:
                     row[i] = of.power(rest, _HALF)
                 else:
@@ -312,11 +312,11 @@ class Pinv(Opaque):
         p = node if constant else opaque(opaque_op(Pinv, True, None), a)
         q, dt = matrix_transpose(p), matrix_transpose(t)
         terms = [scale(-1, matrix_product(matrix_product(p, t), p))]
-        known = isinstance(m, int) and isinstance(n, int)
-        if constant or (m != n and not (known and m < n)):  # type: ignore[operator]
+        fixed = isinstance(m, int) and isinstance(n, int)
+        if constant or (m != n and not (fixed and m < n)):  # type: ignore[operator]
             left = dt - matrix_product(matrix_product(dt, a), p)
             terms.append(matrix_product(matrix_product(p, q), left))
-        if constant or (m != n and not (known and m > n)):  # type: ignore[operator]
+        if constant or (m != n and not (fixed and m > n)):  # type: ignore[operator]
             right = dt - matrix_product(p, matrix_product(a, dt))
             terms.append(matrix_product(right, matrix_product(q, p)))
         return total(terms)

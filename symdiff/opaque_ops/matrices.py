@@ -106,8 +106,8 @@ class SolveBanded(Opaque):
         word = (*range(lead - node.ndim + 2, lead), lead, lead + 1)
         terms = []
         for r, row in enumerate(_rows(t)):
-            own = (*range(lead - t.ndim + 2, lead), lead + 1)
-            product = contract([(row, own), (back, word)], (*range(lead), lead, lead + 1))
+            diagonal = (*range(lead - t.ndim + 2, lead), lead + 1)
+            product = contract([(row, diagonal), (back, word)], (*range(lead), lead, lead + 1))
             terms.append(linear(shift_op(r - self.upper), product))
         return opaque(self, node.args[0], scale(-1, matrix_transpose(total(terms))))
 
@@ -140,9 +140,9 @@ def _rows(x: Expr) -> list[Expr]:
     """The rows of the matrices of the last two axes."""
     w, n = x.shape[-2:]
     assert isinstance(w, int), x
-    cut, whole = reshape_op((1, n), (n,)), (0, None, 1)
+    cut, columns = reshape_op((1, n), (n,)), (0, None, 1)
     return [
-        linear(cut, linear(slice_op((w, n), ((r, r + 1, 1), whole), (1, n)), x)) for r in range(w)
+        linear(cut, linear(slice_op((w, n), ((r, r + 1, 1), columns), (1, n)), x)) for r in range(w)
     ]
 
 
@@ -308,17 +308,17 @@ class CofactorTangent(Opaque):
         c = opaque(opaque_op(Cofactor), a)
         first, lead = opaque(self, a, broadcast_to(t, node.shape)), node.ndim - 2
         word = tuple(range(node.ndim))
-        own, batch = word[node.ndim - a.ndim :], word[:lead]
+        axes, batch = word[node.ndim - a.ndim :], word[:lead]
 
         def traced(x: Expr, wx: tuple[int, ...], z: Expr, wz: tuple[int, ...]) -> Expr:
             return contract([(x, wx), (z, wz)], batch)
 
         def times(trace: Expr, z: Expr) -> Expr:
-            return contract([(trace, batch), (z, own)], word)
+            return contract([(trace, batch), (z, axes)], word)
 
         # d(tr(C'E) Y') = tr(T[dA]'E) Y' - tr(C'E) Y' dA' Y'
         moved = matrix_product(matrix_product(y, back), y)
-        grown = times(traced(first, word, e, word), y) - times(traced(c, own, e, word), moved)
+        grown = times(traced(first, word, e, word), y) - times(traced(c, axes, e, word), moved)
         # d(C E' Y') = T[dA] E' Y' - C E' Y' dA' Y'
         f = matrix_transpose(e)
         shrunk = matrix_product(matrix_product(first, f), y)

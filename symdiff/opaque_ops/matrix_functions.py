@@ -88,9 +88,9 @@ class Expm(MatrixFunction):
         1.
         """
         a, *directions = operands
-        known = super().identity(*operands)
-        if known is not None or not directions:
-            return known
+        inherited = super().identity(*operands)
+        if inherited is not None or not directions:
+            return inherited
         core = _matrix_of(a)
         for e in directions:
             factor = _matrix_of(e)
@@ -148,23 +148,23 @@ _IDENTITY = object()
 
 def _matrix_of(x: Expr) -> object:
     """The one factor of x that differs within a matrix, which the others multiply."""
-    found: list[object] = []
+    candidates: list[object] = []
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
     while stack:
         y, p = stack.pop()
         base, op = split_coefficient(y)[1], y.op
         if base is None:
-            found.append(y)
+            candidates.append(y)
         elif base is not y:
             stack.append((base, p))
         elif isinstance(op, ops.Product):
             stack.extend((z, p * q) for z, q in zip(y.args, op.exponents, strict=True))
         elif isinstance(op, ops.Contract) and not op.sums and _outside(op):
             if op.out[-1] == op.out[-2]:
-                found.append(_IDENTITY)
+                candidates.append(_IDENTITY)
         else:
-            found.append(y if p == 1 else x)
-    return found[0] if len(found) == 1 else x
+            candidates.append(y if p == 1 else x)
+    return candidates[0] if len(candidates) == 1 else x
 
 
 def _outside(op: ops.Contract) -> bool:

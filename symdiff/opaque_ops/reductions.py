@@ -44,10 +44,10 @@ def stretched(y: Expr, x: Expr) -> Expr:
 
 def _of_one(node: Expr, t: Expr, weight: Callable[[list[Places], range], Expr]) -> Expr | None:
     """The differential where visibly one place of the last axis varies: its tangent, weighed."""
-    found = parts(t)
-    if len(found) != 1:
+    pieces = parts(t)
+    if len(pieces) != 1:
         return None
-    ((c, op, inner),) = found
+    ((c, op, inner),) = pieces
     *rows, place = blocks(op, t.shape)
     if not isinstance(place, range) or len(place) != 1:
         return None
@@ -73,10 +73,10 @@ class Prod(Opaque):
             length = x.shape[-1]
             assert isinstance(length, int)
             sides = [r for r in (range(place[0]), range(place[0] + 1, length)) if r]
-            found = [block(x, [*rows, r]) for r in sides]
-            if len(found) == 2:
-                found = [linear(concat_op(-1, tuple(map(len, sides))), *found)]
-            return opaque(self, found[0]) if found else number_node(1)
+            factors = [block(x, [*rows, r]) for r in sides]
+            if len(factors) == 2:
+                factors = [linear(concat_op(-1, tuple(map(len, sides))), *factors)]
+            return opaque(self, factors[0]) if factors else number_node(1)
 
         share = _of_one(node, t, others)
         return weighted(opaque(opaque_op(ProdOthers), x), t, 1) if share is None else share
@@ -104,8 +104,8 @@ class ProdOthers(Opaque):
         length = {i: x.shape[-1], j: x.shape[-1]} | dict(enumerate(x.shape))
         wide = contract([(x, (*batch, j))], (*batch, i, j), length)
         same = contract([], (*batch, j, j), length)
-        others = opaque(self, select(same, number_node(1), wide))
-        m = select(same, number_node(0), others)
+        derivative = opaque(self, select(same, number_node(1), wide))
+        m = select(same, number_node(0), derivative)
         return contract([(m, (*batch, i, j)), (t, (*batch, j))], (*batch, i))
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:

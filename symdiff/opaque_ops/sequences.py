@@ -107,9 +107,9 @@ def _places_needed(length: Dim, index: Expr) -> list[tuple[Dim, str]]:
     if numbers is None or not isinstance(length, Length) or not np.size(numbers):
         return []
     low, high = int(np.min(numbers)), int(np.max(numbers))
-    left: list[tuple[int, Any]] = [(high, length - 1 - high)] if high >= 0 else []
-    left += [(low, length + low)] if low < 0 else []
-    return [(n, f"index {place} of an axis of length {length}") for place, n in left]
+    needs: list[tuple[int, Any]] = [(high, length - 1 - high)] if high >= 0 else []
+    needs += [(low, length + low)] if low < 0 else []
+    return [(n, f"index {place} of an axis of length {length}") for place, n in needs]
 
 
 class Put(Opaque):
@@ -289,11 +289,11 @@ class Recurrence(Opaque):
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
         a, b = cores
-        found: list[Any] = []
+        values: list[Any] = []
         for i in range(len(b))[:: -1 if self.reverse else 1]:
-            last = [of.product([a[i], found[-1]])] if found else []
-            found.append(of.sum([*last, b[i]]))
-        return found[::-1] if self.reverse else found
+            last = [of.product([a[i], values[-1]])] if values else []
+            values.append(of.sum([*last, b[i]]))
+        return values[::-1] if self.reverse else values
 
 
 def recurrence_op(reverse: bool) -> Opaque:

@@ -77,15 +77,15 @@ def series(f: Operand, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
 
     def of(part: Any) -> Any:
         quotient = part.replace(sp.sinc, lambda t: sp.sin(t) / t)  # sinc is its own series to SymPy
-        found = quotient.series(variable, point, n).removeO()
-        if not _is_below(found, variable, point, n):
+        terms = quotient.series(variable, point, n).removeO()
+        if not _is_below(terms, variable, point, n):
             raise Unsupported(
-                f"series: SymPy says {found}, and not all of that are terms below {n}"
+                f"series: SymPy says {terms}, and not all of that are terms below {n}"
             )
-        return found
+        return terms
 
-    found = way.each(approach.parts, of)
-    result = way.back(found, approach.f.shape, float)
+    terms = way.each(approach.parts, of)
+    result = way.back(terms, approach.f.shape, float)
     approach.check(result, (1, -1), lambda side, k: _falls(side, k, n))
     return way.rounded(result)
 
@@ -118,15 +118,15 @@ def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") 
     approach = _Approach("limit", as_expr(f), x, x0)
 
     def of(part: object) -> Any:
-        found = sp.limit(part, approach.variable, approach.point, dir)
-        none = found in (sp.zoo, sp.nan) or approach.variable in found.free_symbols
-        if none or found.has(sp.AccumBounds, sp.Limit):
-            raise Unsupported(f"limit: there is none that SymPy finds; its answer is {found}")
-        return found
+        answer = sp.limit(part, approach.variable, approach.point, dir)
+        none = answer in (sp.zoo, sp.nan) or approach.variable in answer.free_symbols
+        if none or answer.has(sp.AccumBounds, sp.Limit):
+            raise Unsupported(f"limit: there is none that SymPy finds; its answer is {answer}")
+        return answer
 
-    found = approach.way.each(approach.parts, of)
-    result = approach.way.back(found, approach.f.shape, float)
-    signs = [1 if value == sp.oo else -1 if value == -sp.oo else 0 for value in found]
+    answer = approach.way.each(approach.parts, of)
+    result = approach.way.back(answer, approach.f.shape, float)
+    signs = [1 if value == sp.oo else -1 if value == -sp.oo else 0 for value in answer]
     sides = {"+": (1,), "-": (-1,), "+-": (1, -1)}[dir]
     approach.check(result, sides, lambda side, k: _arrives(side, k, signs[k]))
     return approach.way.rounded(result)
@@ -163,21 +163,21 @@ class _Approach:
 
         ``holds`` gets the way from a side, and which element; None means that nothing is told.
         """
-        told = [0] * len(self.parts)
+        settled = [0] * len(self.parts)
         for point in islice(points(list(self.way.env)), _PARAMETERS):
             for side in (self.infinite,) if self.infinite else sides:
                 way = _Side(self, primitives([self.f, result]), point, side)
-                answers = [holds(way, k) for k in range(len(told))]
+                answers = [holds(way, k) for k in range(len(settled))]
                 if False in answers:
                     whence = "" if self.infinite else f" from {'above' if side > 0 else 'below'}"
                     raise Unsupported(
                         f"{self.name}: SymPy says {result!r}, but that is not where {self.f!r} "
                         f"goes as {self.x!r} comes to {self.x0!r}{whence}"
                     )
-                told = [n + bool(answer) for n, answer in zip(told, answers, strict=True)]
-            if min(told) >= _TOLD:
+                settled = [n + bool(answer) for n, answer in zip(settled, answers, strict=True)]
+            if min(settled) >= _TOLD:
                 return
-        if not min(told):
+        if not min(settled):
             raise Unsupported(
                 f"{self.name}: no points near {self.x0!r} were found at which the expression has a "
                 "value that tells, so that SymPy's result cannot be checked"
@@ -210,8 +210,8 @@ class _Side:
         if key not in self.known:
             place = self.approach.way.places[self.approach.variable]
             point = moved(self.point, [(place, self.where(bits, digits))])
-            found = (noisy_values if noise else values)(self.outputs, point, digits)
-            self.known[key] = list(zip(*found, strict=True))
+            columns = (noisy_values if noise else values)(self.outputs, point, digits)
+            self.known[key] = list(zip(*columns, strict=True))
         return self.known[key]
 
     def where(self, bits: int | None, digits: int) -> Any:
@@ -220,9 +220,9 @@ class _Side:
         if approach.infinite:
             return approach.infinite * Fraction(2) ** (bits or 0)
         away = 0 if bits is None else self.side * Fraction(1, 2) ** bits
-        known = number_of(approach.x0)
-        if known is not None:
-            return Fraction(known) + away
+        constant = number_of(approach.x0)
+        if constant is not None:
+            return Fraction(constant) + away
         symbols = free_symbols([approach.x0])
         value = values(primitives([approach.x0]), {x: self.point[x] for x in symbols}, digits)
         with one_mpmath(), mp.workdps(digits):
@@ -232,7 +232,7 @@ class _Side:
 def _falls(way: _Side, k: int, n: int) -> bool | None:
     """Whether the difference falls as distance**n, and is 0 where there is none."""
     digits = math.ceil((n + 6) * _NEARER * math.log10(2)) + 60
-    a, b, known = way.at(_NEAR, digits, k)
+    a, b, error = way.at(_NEAR, digits, k)
     c, d, known_nearer = way.at(_NEARER, digits, k)
     if mp.isnan(a) or mp.isnan(c):
         return None
@@ -241,13 +241,13 @@ def _falls(way: _Side, k: int, n: int) -> bool | None:
     with one_mpmath(), mp.workdps(digits):
         wide, narrow = abs(a - b), abs(c - d)
         if narrow > known_nearer:
-            if wide <= known or mp.log(wide / narrow, 2) < (n - _FRACTION) * (_NEARER - _NEAR):
+            if wide <= error or mp.log(wide / narrow, 2) < (n - _FRACTION) * (_NEARER - _NEAR):
                 return False
         elif known_nearer > mp.mpf(2) ** (-_NEARER * n):
             return None
     if not way.approach.infinite:
-        a, b, known = way.at(None, digits, k)
-        if not mp.isnan(a) and not abs(a - b) <= known:
+        a, b, error = way.at(None, digits, k)
+        if not mp.isnan(a) and not abs(a - b) <= error:
             return False
     return True
 
@@ -278,15 +278,15 @@ def _arrives(way: _Side, k: int, infinite: int) -> bool | None:
             value = way.values(bits, digits, False)[k][0]
             errors += [] if mp.isnan(value) else [infinite * value]
             continue
-        a, b, known = way.at(bits, digits, k)
+        a, b, error = way.at(bits, digits, k)
         if mp.isnan(a):
             continue
         if mp.isnan(b):
             return False
         with one_mpmath(), mp.workdps(digits):
-            if abs(a - b) > known:
+            if abs(a - b) > error:
                 errors.append(a - b)
-            elif known <= mp.mpf(2) ** -_LADDER[3] * abs(b) or not known:
+            elif error <= mp.mpf(2) ** -_LADDER[3] * abs(b) or not error:
                 errors.append(mp.mpf(0))
     if len(errors) < 3:
         return None

@@ -75,9 +75,9 @@ class Carried:
 
     def symbol(self, name: str, x: Expr, place: Place) -> sp.Symbol:
         """SymPy's symbol for one that is scalar, or an element."""
-        found = declared(name, x.dtype)
-        self.known[found], self.places[found] = x, place
-        return found
+        stand_in = declared(name, x.dtype)
+        self.known[stand_in], self.places[stand_in] = x, place
+        return stand_in
 
     def scalar(self, x: Expr) -> Any:
         """The formula of a scalar expression."""
@@ -88,11 +88,11 @@ class Carried:
 
     def each(self, parts: Sequence[object], function: Callable[[Any], Any]) -> list[Any]:
         """``function``, of SymPy, of every component; of equal ones once."""
-        found: dict[Any, Any] = {}
+        results: dict[Any, Any] = {}
         for part in parts:
-            if part not in found:
-                found[part] = bounded(self.name, partial(function, part))
-        return [found[part] for part in parts]
+            if part not in results:
+                results[part] = bounded(self.name, partial(function, part))
+        return [results[part] for part in parts]
 
     def require_lengths(self, whose: str, shape: Sequence[Any]) -> None:
         """Raise Unsupported for a shape with named lengths."""
@@ -178,8 +178,8 @@ def operations(formula: object) -> int:
     """How many operations a formula of SymPy has, shared ones counted wherever they stand."""
     counts: dict[int, int] = {}
     for part in operands_first([formula]):
-        own = max(len(part.args) - 1, 1) if part.args else 0
-        counts[id(part)] = own + sum(counts[id(x)] for x in part.args)
+        here = max(len(part.args) - 1, 1) if part.args else 0
+        counts[id(part)] = here + sum(counts[id(x)] for x in part.args)
     return counts[id(formula)]
 
 
@@ -189,14 +189,14 @@ class _Exhausted(BaseException):
 
 def bounded(name: str, function: Callable[[], Any]) -> Any:
     """What ``function``, of SymPy, returns; Unsupported if it raises, or takes too many calls."""
-    left = CALLS
+    remaining = CALLS
 
     def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal left
+        nonlocal remaining
         if event == "call":
-            left -= 1
+            remaining -= 1
             # A generator may be resumed to be closed, by its destructor, which ignores exceptions.
-            if left < 0 and not frame.f_code.co_flags & inspect.CO_GENERATOR:
+            if remaining < 0 and not frame.f_code.co_flags & inspect.CO_GENERATOR:
                 raise _Exhausted
 
     before = sys.getprofile()
@@ -251,11 +251,11 @@ def changed(name: str, f: Any, function: Callable[..., Any], *others: Any) -> Ex
     Raises Unsupported unless the result has the value of ``f`` wherever that has one.
     """
     f = as_expr(f)
-    given = in_terms_of([f], name, [as_expr(x) for x in others])
-    way = Carried(name, [f, *given])
-    arguments = [way.scalar(x) for x in given]
-    found = way.each(way.formulas(f), lambda part: function(part, *arguments))
-    result = way.back(found, f.shape, f.dtype)
+    exprs = in_terms_of([f], name, [as_expr(x) for x in others])
+    way = Carried(name, [f, *exprs])
+    arguments = [way.scalar(x) for x in exprs]
+    parts = way.each(way.formulas(f), lambda part: function(part, *arguments))
+    result = way.back(parts, f.shape, f.dtype)
     check(name, f, result)
     return way.rounded(result)
 

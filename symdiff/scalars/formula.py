@@ -92,18 +92,18 @@ def operands_first(
     >>> operands_first([sp.sin(inner) + inner])
     [inner, sin(inner), inner + sin(inner)]
     """
-    found: list[sp.Basic] = []
+    parts: list[sp.Basic] = []
     seen: set[int] = set()
     stack = [(formula, False) for formula in formulas]
     while stack:
         part, ready = stack.pop()
         if ready:
-            found.append(part)
+            parts.append(part)
         elif id(part) not in seen:
             seen.add(id(part))
             stack.append((part, True))
             stack.extend((operand, False) for operand in reversed(operands(part)))
-    return found
+    return parts
 
 
 def _preorder(formula: sp.Basic) -> Iterator[sp.Basic]:
@@ -228,11 +228,11 @@ def _check(formula: sp.Basic) -> None:
         if node in (sp.I, sp.zoo):
             raise Unsupported(f"SymPy's {node}: formulas are real")
         kind = node.func
-        known = kind in _KEPT or kind in _REWRITES or (not node.args and node.is_number)
+        supported = kind in _KEPT or kind in _REWRITES or (not node.args and node.is_number)
         defined_by_user = isinstance(node, sp.Function) and not (
             isinstance(node, AppliedUndef) or kind.__module__.startswith("sympy.")
         )
-        if not (known or defined_by_user or isinstance(node, BooleanAtom | ExprCondPair)):
+        if not (supported or defined_by_user or isinstance(node, BooleanAtom | ExprCondPair)):
             raise Unsupported(
                 f"SymPy's {kind.__name__} has no counterpart here; "
                 f"rewrite it in elementary functions, Piecewise, Min/Max or relations"
@@ -304,11 +304,11 @@ def _hoist(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
         return node if args == node.args else node.func(*args)
     for k, factor in enumerate(args):
         if isinstance(factor, v.where) and v.ZERO in factor.args[1:]:
-            others = sp.Mul(*args[:k], *args[k + 1 :])
+            rest = sp.Mul(*args[:k], *args[k + 1 :])
             c, a, b = factor.args
             # Again, for a selection among the other factors.
             first, second = (
-                v.ZERO if x == 0 else _hoist(product := sp.Mul(x, others), product.args)
+                v.ZERO if x == 0 else _hoist(product := sp.Mul(x, rest), product.args)
                 for x in (a, b)
             )
             return v.where(c, first, second)

@@ -141,8 +141,8 @@ class Poles:
 
         False if in doubt.
         """
-        poles, known = self.of(formula), self.of(finite) or frozenset()
-        return poles is not None and poles <= known.union(id(_root(x)) for x in where)
+        poles, finite_at = self.of(formula), self.of(finite) or frozenset()
+        return poles is not None and poles <= finite_at.union(id(_root(x)) for x in where)
 
     def of(self, formula: sp.Basic) -> frozenset[int] | None:
         """What must not be 0, by identity; None where that is not all."""
@@ -158,21 +158,21 @@ class Poles:
         return self.known[id(formula)][0]
 
     def _of(self, part: sp.Basic, operands: Sequence[sp.Basic]) -> frozenset[int] | None:
-        own: frozenset[int] = frozenset()
+        result: frozenset[int] = frozenset()
         if isinstance(part, sp.Pow) and not part.exp.is_Rational:
             return None
         if isinstance(part, sp.log) or (isinstance(part, sp.Pow) and part.exp < 0):
-            own = own if _positive(part.args[0]) else frozenset([id(_root(part.args[0]))])
+            result = result if _positive(part.args[0]) else frozenset([id(_root(part.args[0]))])
         elif part.is_Atom:
-            return own if part.is_Symbol or part.is_finite else None
+            return result if part.is_Symbol or part.is_finite else None
         elif not isinstance(part, sp.Pow | _ENTIRE):
             return None
         for x in operands:
             poles = self.known[id(x)][0]
-            if poles is None or len(own | poles) > _POLES:
+            if poles is None or len(result | poles) > _POLES:
                 return None
-            own |= poles
-        return own
+            result |= poles
+        return result
 
 
 _POLES = 8  # sets of more are not worth their time
@@ -212,8 +212,8 @@ def raw(cls: type[sp.Basic], *args: sp.Basic) -> sp.Basic:
 
 def _exclusive(conditions: Sequence[sp.Basic]) -> sp.Basic:
     """Xor, written out: SymPy's sorts its operands whenever it is looked at."""
-    result, *others = conditions
-    for other in others:
+    result, *further = conditions
+    for other in further:
         result = _either(_both(result, negated(other)), _both(negated(result), other))
     return result
 

@@ -67,8 +67,8 @@ def batch(
     """
     many = not isinstance(outputs, Expr)
     ys = [outputs] if isinstance(outputs, Expr) else list(outputs)
-    given = named("batch", free_symbols(ys), replacements, strict=True)
-    values = {x: as_expr(value) for x, value in given.items()}
+    by_symbol = named("batch", free_symbols(ys), replacements, strict=True)
+    values = {x: as_expr(value) for x, value in by_symbol.items()}
     results = batched(ys, values, _length(values))
     return tuple(results) if many else results[0]
 
@@ -95,7 +95,7 @@ def batched(outputs: Sequence[Expr], values: Mapping[Expr, Expr], length: Dim) -
 
 def _length(values: Mapping[Expr, Expr]) -> Dim:
     """The length of the new axis."""
-    found: Dim | None = None
+    length: Dim | None = None
     for x, value in values.items():
         if value.shape[1:] != x.shape or value.ndim == x.ndim:
             raise ShapeError(
@@ -103,14 +103,14 @@ def _length(values: Mapping[Expr, Expr]) -> Dim:
                 f"{shape_text(value.shape)}; expected one more leading axis, before "
                 f"{shape_text(x.shape)}"
             )
-        if found is not None and value.shape[0] != found:
+        if length is not None and value.shape[0] != length:
             raise ShapeError(
-                f"batch: the values of {x.name} are {value.shape[0]}, others are {found}"
+                f"batch: the values of {x.name} are {value.shape[0]}, others are {length}"
             )
-        found = value.shape[0]
-    if found is None:
+        length = value.shape[0]
+    if length is None:
         raise ValueError("batch: there is nothing to replace")
-    return found
+    return length
 
 
 def led(x: Expr, has: bool, length: Dim) -> Expr:

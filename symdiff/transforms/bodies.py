@@ -51,8 +51,8 @@ def of_lengths(
 
     Raises ShapeError, saying ``what`` did so, for a length that would be negative.
     """
-    made = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in symbols}
-    return with_lengths(what, bodies, made, known), [made[x] for x in symbols]
+    dummies = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in symbols}
+    return with_lengths(what, bodies, dummies, known), [dummies[x] for x in symbols]
 
 
 def needs_inside(bodies: Iterable[Expr]) -> list[tuple[Any, str]]:

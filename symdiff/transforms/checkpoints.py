@@ -65,9 +65,9 @@ def checkpoints(
     reverse: bool,
 ) -> Expr:
     """``trajectory``, of which nothing is computed for all steps at once."""
-    (body,), others = captured([as_real(body)], carry, xs)
-    op = looped_op(Checkpoints, body, carry, [*xs], [*others.values()], length, reverse)
-    return opaque(op, init, *map(as_numeric, xs.values()), *others)
+    (body,), params = captured([as_real(body)], carry, xs)
+    op = looped_op(Checkpoints, body, carry, [*xs], [*params.values()], length, reverse)
+    return opaque(op, init, *map(as_numeric, xs.values()), *params)
 
 
 class CheckpointsRule(ScanRule):
@@ -108,17 +108,17 @@ class CheckpointsRule(ScanRule):
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
         """The cotangents of all operands, from one loop."""
         loop = CheckpointsRule(node, 0)
-        whole, found = loop._backward(g, places)
+        packed, layout = loop._backward(g, places)
         lead, n, m = g.expr.ndim - node.ndim, loop.op.length, len(loop.op.xs)
         flows = {}
-        for k, (start, shape) in found.places.items():
+        for k, (start, shape) in layout.places.items():
             stop = start + product(shape)
             if 0 < k <= m:
-                rows = reshape(part(whole, found.size, whole.shape[0]), (n, found.width))
+                rows = reshape(part(packed, layout.size, packed.shape[0]), (n, layout.width))
                 x = moveaxis(reshape(part(rows, start, stop, 1), (n, *shape)), 0, lead)
             else:
-                x = reshape(part(whole, start, stop), shape)
-            flows[k] = Flow(x, found.mark)
+                x = reshape(part(packed, start, stop), shape)
+            flows[k] = Flow(x, layout.mark)
         return flows
 
     @property
@@ -158,11 +158,11 @@ class CheckpointsRule(ScanRule):
         places = {0: (0, cotangent.shape)} if 0 in wanted else {}
         carried, inits, steps = [cotangent], [start.expr], [after]
         size: Any = product(cotangent.shape)
-        given = zip([k for k in wanted if k], others, strict=True)
-        found = {k: flow for k, flow in given if flow is not None and not is_zero(flow.expr)}
+        pairs = zip([k for k in wanted if k], others, strict=True)
+        passed = {k: flow for k, flow in pairs if flow is not None and not is_zero(flow.expr)}
         rows: list[Expr] = []
         width: Any = 0
-        for k, flow in found.items():
+        for k, flow in passed.items():
             if k > len(o.xs):
                 total = named_dummy("total", flow.expr.shape)
                 carried.append(total)
@@ -175,8 +175,8 @@ class CheckpointsRule(ScanRule):
                 places[k] = (width, flow.expr.shape)
                 width += product(flow.expr.shape)
         steps, rows = replaced(steps, params), replaced(rows, params)
-        whole = fold(steps, rows, carried, inits, xs, n, not op.reverse)
-        return whole, _Shares(places, size, width, mark)
+        result = fold(steps, rows, carried, inits, xs, n, not op.reverse)
+        return result, _Shares(places, size, width, mark)
 
 
 class _Shares(NamedTuple):
@@ -223,8 +223,8 @@ class Fold(Looped):
         firsts = part(path, 1, n + 1) if self.reverse else part(path, 0, n)
         end = (0, 1) if self.reverse else (n, n + 1)
         (rows,) = batched([part(body, carried, body.shape[0])], {carry: firsts, **along}, n)
-        whole = concat([squeeze(part(path, *end), 0), reshape(rows, product(rows.shape))])
-        return whole, [init, *columns, *[fresh[x] for x in self.params]]
+        flat = concat([squeeze(part(path, *end), 0), reshape(rows, product(rows.shape))])
+        return flat, [init, *columns, *[fresh[x] for x in self.params]]
 
 
 def fold(
@@ -249,9 +249,9 @@ def fold(
     ]
     (*outputs,) = replaced([*steps, *rows], dict(zip(carried, parts, strict=True)))
     body = _flat(outputs)
-    (body,), others = captured([as_real(body)], carry, xs)
-    op = looped_op(Fold, body, carry, [*xs], [*others.values()], length, reverse)
-    return opaque(op, _flat(inits), *map(as_numeric, xs.values()), *others)
+    (body,), params = captured([as_real(body)], carry, xs)
+    op = looped_op(Fold, body, carry, [*xs], [*params.values()], length, reverse)
+    return opaque(op, _flat(inits), *map(as_numeric, xs.values()), *params)
 
 
 def _flat(xs: Sequence[Expr]) -> Expr:
@@ -266,19 +266,19 @@ class FoldRule(JointStatement):
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
         """All tangents at once."""
-        whole, symbols = FoldRule(node, 0)._plain()
+        flat, symbols = FoldRule(node, 0)._plain()
         seeds = {symbols[k]: t for k, t in tangents.items()}
-        flow = pushforward(topological([whole]), [whole], seeds)[0]
+        flow = pushforward(topological([flat]), [flat], seeds)[0]
         return [] if flow is None else [FoldRule(node, 0)._at_operands(flow)]
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
         """All cotangents by one walk back."""
-        whole, symbols = FoldRule(node, 0)._plain()
-        flows = pullback([whole], [symbols[k] for k in places], [g])
-        found = {k: flow for k, flow in zip(places, flows, strict=True) if flow is not None}
-        exprs = at_operands(node, [flow.expr for flow in found.values()])
-        return {k: Flow(x, found[k].mark) for k, x in zip(found, exprs, strict=True)}
+        flat, symbols = FoldRule(node, 0)._plain()
+        flows = pullback([flat], [symbols[k] for k in places], [g])
+        gradients = {k: flow for k, flow in zip(places, flows, strict=True) if flow is not None}
+        exprs = at_operands(node, [flow.expr for flow in gradients.values()])
+        return {k: Flow(x, gradients[k].mark) for k, x in zip(gradients, exprs, strict=True)}
 
     def _plain(self) -> tuple[Expr, list[Expr]]:
         op = self.node.op
@@ -293,21 +293,21 @@ def at_operands(node: Expr, outputs: Sequence[Expr]) -> list[Expr]:
     """What is made of the symbols of ``plain`` where these are the operands of a node."""
     op = node.op
     assert isinstance(op, Fold)
-    whole, symbols = op.plain
-    return replaced(outputs, {whole: node, **dict(zip(symbols, node.args, strict=True))})
+    flat, symbols = op.plain
+    return replaced(outputs, {flat: node, **dict(zip(symbols, node.args, strict=True))})
 
 
 def _batched_fold(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """The scan that keeps every carry, with one more axis."""
     op = node.op
     assert isinstance(op, Fold)
-    whole, symbols = op.plain
+    flat, symbols = op.plain
     wide, operands = {}, {}
     for s, (x, has) in zip(symbols, args, strict=True):
         if has:
             wide[s] = named_dummy(s.name, (length, *s.shape), s.dtype)
         operands[wide.get(s, s)] = x
-    return replaced(batched([whole], wide, length), operands)[0]
+    return replaced(batched([flat], wide, length), operands)[0]
 
 
 def _kinks(node: Expr) -> list[Kink]:

@@ -55,9 +55,9 @@ def filled_up(outputs: Sequence[Expr]) -> Filled | None:
     shapes = [y.shape for y in outputs]
     counts = [name for name in conditions if any(name in _names(shape) for shape in shapes)]
     counted = [summed(conditions[name]) for name in counts]
-    found = closed([*map(_filled, outputs), *counted])
-    real = [as_real(x) if is_real(y) else x for x, y in zip(found, outputs, strict=False)]
-    return Filled([*real, *found[len(real) :]], shapes, counts)
+    filled = closed([*map(_filled, outputs), *counted])
+    real = [as_real(x) if is_real(y) else x for x, y in zip(filled, outputs, strict=False)]
+    return Filled([*real, *filled[len(real) :]], shapes, counts)
 
 
 def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[Expr]:
@@ -72,9 +72,9 @@ def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[
     >>> closed([sd.sum(v[v > 0])])[0].op.name
     'sized'
     """
-    found = list(outputs)
+    exprs = list(outputs)
     while True:
-        nodes = topological(found)
+        nodes = topological(exprs)
         conditions = _conditions(nodes)
         if over is not None:
             among = frozenset(over)
@@ -82,29 +82,31 @@ def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[
                 name: x for name, x in conditions.items() if not among.isdisjoint(topological([x]))
             }
         if not conditions:
-            return found
-        for y in found:
-            own = next((name for name in conditions if name in _names(y.shape)), None)
-            if own is not None:
+            return exprs
+        for y in exprs:
+            length_name = next((name for name in conditions if name in _names(y.shape)), None)
+            if length_name is not None:
                 raise Unsupported(
-                    f"{_shown(conditions[own])}: how many places there are is known when a "
+                    f"{_shown(conditions[length_name])}: how many places there are is known when a "
                     "formula runs; here its length has to be known: sum over the axis, or use where"
                 )
         # No other condition is made of what the last one takes.
-        own = [*conditions][-1]
-        found = with_lengths("getitem", found, _sunk(nodes, own, conditions[own]), {})
+        length_name = [*conditions][-1]
+        exprs = with_lengths(
+            "getitem", exprs, _sunk(nodes, length_name, conditions[length_name]), {}
+        )
 
 
 def _conditions(nodes: Sequence[Expr]) -> dict[str, Expr]:
     """The vectors by whose elements lengths are known, by the names of these lengths."""
-    found = {str(x.shape[0]): x.args[0] for x in defining(nodes)}
+    vectors = {str(x.shape[0]): x.args[0] for x in defining(nodes)}
     dims = {dim for x in nodes for dim in x.shape if isinstance(dim, Length)}
-    told = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
-    for name in sorted({name for text in (*dims, *told) for name in Length(text).names}):
-        vector = None if name in found else opaque_ops.condition_of(name)
+    sizes = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
+    for name in sorted({name for text in (*dims, *sizes) for name in Length(text).names}):
+        vector = None if name in vectors else opaque_ops.condition_of(name)
         if vector is not None:
-            found = {name: vector, **found}
-    return found
+            vectors = {name: vector, **vectors}
+    return vectors
 
 
 def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
@@ -125,13 +127,13 @@ def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
     count = summed(vector)
     real = [x for x in sinks if x.dtype is float]
     number = opaque(ops.converted_op("int64"), count)
-    found = {x: number for x in sinks if isinstance(x.op, ops.Size) and x.op.name == own}
-    others = [x for x in sinks if x.dtype is not float and x not in found]
-    for group in ([real] if real else []) + [[x] for x in others]:
+    replacements = {x: number for x in sinks if isinstance(x.op, ops.Size) and x.op.name == own}
+    integers = [x for x in sinks if x.dtype is not float and x not in replacements]
+    for group in ([real] if real else []) + [[x] for x in integers]:
         value = _taken(group, own, inside, count)
         parts = unpacked(value, [x.shape for x in group])
-        found.update({x: _of_kind(x, part) for x, part in zip(group, parts, strict=True)})
-    return found
+        replacements.update({x: _of_kind(x, part) for x, part in zip(group, parts, strict=True)})
+    return replacements
 
 
 def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> Expr:
@@ -157,8 +159,8 @@ def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> E
                 stack.append(x)
             elif (x.args and number_of(x) is None) or isinstance(x.op, ops.Symbol):
                 place[x] = symbol_for(x)
-    found = with_lengths("getitem", [as_numeric(x) for x in group], place, {})
-    return sized(packed(found), Length(own), operands, count)
+    parts = with_lengths("getitem", [as_numeric(x) for x in group], place, {})
+    return sized(packed(parts), Length(own), operands, count)
 
 
 def _of_kind(x: Expr, value: Expr) -> Expr:
@@ -171,15 +173,15 @@ def _of_kind(x: Expr, value: Expr) -> Expr:
 def _filled(x: Expr) -> Expr:
     """With zeros behind what there is, up to the lengths of conditions."""
     names = {name: of.shape[0] for name, of in _conditions(topological([x])).items()}
-    found = as_numeric(x)
+    result = as_numeric(x)
     for axis, dim in enumerate(x.shape):
         most = _most(dim, names)
         if most != dim:
-            lines = moveaxis(found, axis, -1)
-            found = moveaxis(opaque(opaque_ops.put_op(most), lines, arange(0, dim)), -1, axis)
-    if found is as_numeric(x):
+            lines = moveaxis(result, axis, -1)
+            result = moveaxis(opaque(opaque_ops.put_op(most), lines, arange(0, dim)), -1, axis)
+    if result is as_numeric(x):
         return x
-    return found if is_real(x) else _of_kind(x, found)
+    return result if is_real(x) else _of_kind(x, result)
 
 
 def _most(dim: Any, names: Mapping[str, Any]) -> Any:

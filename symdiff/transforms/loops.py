@@ -95,10 +95,10 @@ def _scanned(
     carry = named_dummy("carry", packed_shape(shapes))
     each = [named_dummy("x", x.shape[1:], x.dtype) for x in columns]
     before = unpacked(carry, shapes)
-    found = f(like(init, iter(before)), None if xs is None else like(xs, iter(each)))
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise TypeError(f"scan: f returned {shown(found)}; expected a pair, the next carry and y")
-    values, y = _checked("scan", "f", init, shapes, found[0]), found[1]
+    pair = f(like(init, iter(before)), None if xs is None else like(xs, iter(each)))
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise TypeError(f"scan: f returned {shown(pair)}; expected a pair, the next carry and y")
+    values, y = _checked("scan", "f", init, shapes, pair[0]), pair[1]
     both = closed([*values, *map(as_expr, leaves_of(y))], [carry, *each])
     values, outputs = both[: len(values)], both[len(values) :]
     along = dict(zip(each, columns, strict=True))
@@ -147,8 +147,8 @@ def _in_segments(
     f: Callable[..., Any], init: Any, xs: Any, n: Dim, reverse: bool, steps: int
 ) -> tuple[Any, Any]:
     """A scan over segments, each of which is a scan; the steps that are left are one more."""
-    count, left = divmod(int(n), steps)
-    whole = count * steps
+    count, remaining = divmod(int(n), steps)
+    used = count * steps
     columns = list(map(as_expr, leaves_of(xs)))
 
     def segment(carry: Any, x: Any) -> tuple[Any, Any]:
@@ -157,25 +157,25 @@ def _in_segments(
 
     def segments(carry: Any) -> tuple[Any, Any]:
         """The segments, from a carry."""
-        rows = [reshape(part(x, 0, whole), (count, steps, *x.shape[1:])) for x in columns]
+        rows = [reshape(part(x, 0, used), (count, steps, *x.shape[1:])) for x in columns]
         of_rows = None if xs is None else like(xs, iter(rows))
         carried = _carried("scan", carry)
         last, ys = _scanned(segment, carry, carried, of_rows, rows, count, reverse, True)
-        flat = [reshape(y, (whole, *y.shape[2:])) for y in leaves_of(ys)]
+        flat = [reshape(y, (used, *y.shape[2:])) for y in leaves_of(ys)]
         return last, like(ys, iter(flat))
 
     def rest(carry: Any) -> tuple[Any, Any]:
         """The steps behind them, from a carry."""
-        of_rows = None if xs is None else like(xs, iter([part(x, whole, int(n)) for x in columns]))
-        return scan(f, carry, of_rows, length=left, reverse=reverse)
+        of_rows = None if xs is None else like(xs, iter([part(x, used, int(n)) for x in columns]))
+        return scan(f, carry, of_rows, length=remaining, reverse=reverse)
 
-    if not count or not left:
+    if not count or not remaining:
         return segments(init) if count else rest(init)
     first, second = (rest, segments) if reverse else (segments, rest)
     carry, some = first(init)
-    last, others = second(carry)
+    last, before = second(carry)
     pairs = zip(
-        *[leaves_of(y) for y in ((others, some) if reverse else (some, others))], strict=True
+        *[leaves_of(y) for y in ((before, some) if reverse else (some, before))], strict=True
     )
     return last, like(some, iter([concat(pair) for pair in pairs]))
 
@@ -260,14 +260,14 @@ def while_loop(
     start = packed([as_real(value) for value in carried])
     condition, *values = closed([condition, *values], [carry])
     last, steps = repeated(condition, packed(values), carry, start, int(max_steps))
-    found = like(init, iter(unpacked(last, shapes)))
-    return (found, steps) if return_steps else found
+    result = like(init, iter(unpacked(last, shapes)))
+    return (result, steps) if return_steps else result
 
 
-def _condition_shown(found: Any) -> str:
-    if isinstance(found, Expr):
-        return f"{'conditions' if found.dtype is bool else 'numbers'} of {shown(found)}"
-    return shown(found)
+def _condition_shown(returned: Any) -> str:
+    if isinstance(returned, Expr):
+        return f"{'conditions' if returned.dtype is bool else 'numbers'} of {shown(returned)}"
+    return shown(returned)
 
 
 # Carries ------------------------------------------------------------------------------------------
@@ -275,14 +275,14 @@ def _condition_shown(found: Any) -> str:
 
 def _carried(what: str, init: Any) -> list[Expr]:
     """The leaves of the first carry of a loop, which are real."""
-    found = list(map(as_expr, leaves_of(init)))
-    for k, value in enumerate(found):
+    leaves = list(map(as_expr, leaves_of(init)))
+    for k, value in enumerate(leaves):
         if not is_real(value):
             raise TypeError(
-                f"{what}: the carry{_place(k, found)} is {value.dtype.__name__}; a carry is real: "
+                f"{what}: the carry{_place(k, leaves)} is {value.dtype.__name__}; a carry is real: "
                 "start from sd.astype(value, float), or let xs have what counts the steps"
             )
-    return found
+    return leaves
 
 
 def _checked(what: str, f: str, init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
@@ -313,18 +313,18 @@ def _place(k: int, values: Sequence[Expr]) -> str:
 
 def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
     """The number of steps, on which all that tell it have to agree."""
-    told = None if length is None else checked_shape((length,))[0]
-    if told is None and not columns:
+    steps = None if length is None else checked_shape((length,))[0]
+    if steps is None and not columns:
         raise ValueError("scan: nothing tells the number of steps; give xs, or length=")
     for k, x in enumerate(columns):
         if not x.shape:
             raise ShapeError(
                 f"scan: xs{_place(k, columns)} is one number; expected an axis of steps in front"
             )
-        if told is None:
-            told = x.shape[0]
-        if x.shape[0] != told:
-            by = f"length={told}" if length is not None else f"xs, part 0, have {told} steps"
+        if steps is None:
+            steps = x.shape[0]
+        if x.shape[0] != steps:
+            by = f"length={steps}" if length is not None else f"xs, part 0, have {steps} steps"
             raise ShapeError(f"scan: {by}, but xs{_place(k, columns)} have {x.shape[0]}")
-    assert told is not None
-    return told
+    assert steps is not None
+    return steps

@@ -107,10 +107,10 @@ def odeint(
     >>> ys.shape, sd.diff(ys, k).shape
     ((5,), (5,))
     """
-    for name, given in (("events", events), ("dense_output", dense_output or None)):
-        if given is not None:
+    for name, value in (("events", events), ("dense_output", dense_output or None)):
+        if value is not None:
             raise Unsupported(
-                f"odeint: {name}={shortened(given)} is not supported; t has all times"
+                f"odeint: {name}={shortened(value)} is not supported; t has all times"
             )
     if not isinstance(method, str) or method not in TABLEAUS:
         raise ValueError(f"odeint: method={shortened(method)}; there are {', '.join(TABLEAUS)}")
@@ -135,18 +135,18 @@ def odeint(
     tableau, size = TABLEAUS[method], product(z.shape)
     small = not tableau.is_explicit and isinstance(size, int) and size <= _SMALL
     guess = named_dummy("guess", (len(tableau.b), *y.shape))
-    kept = len(tableau.b) * size if small else 0
+    saved = len(tableau.b) * size if small else 0
     tolerances = tolerance("odeint", "rtol", rtol), tolerance("odeint", "atol", atol)
-    further = method, *tolerances, max_steps, kept, bool(sensitivities)
+    further = method, *tolerances, max_steps, saved, bool(sensitivities)
     op = equations(Mesh, "mesh", stated, z, [time, *params.values()], *further)
     assert isinstance(op, Mesh)
     state = _State(y, time, named_dummy("h", ()), guess)
     # Where no stage is known, all are the slope at the beginning.
     last = _stepped(slope, state, tableau, stack([slope] * len(tableau.b)))
     step = _stepped(slope, state, tableau, guess) if op.kept else last
-    made = opaque(op, begin, times, *params)
+    solved = opaque(op, begin, times, *params)
     outside = {symbol: x for x, symbol in params.items()}
-    return of.tree_of(_on_mesh(step, last, state, start, made, outside))
+    return of.tree_of(_on_mesh(step, last, state, start, solved, outside))
 
 
 class _State(NamedTuple):
@@ -259,7 +259,7 @@ def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
     ks = of.x
     parts = [ks[i] for i in range(len(method.b))]
     places = list(zip([moved(row, parts) for row in method.a], method.c, strict=True))
-    left = ks - stack([at(slope, *place) for place in places])
+    residual = ks - stack([at(slope, *place) for place in places])
     # The slope at each stage has one derivative, of which those by all stages are multiples.
     matrix, unit = jacobian_matrix(slope, y), jacobian_matrix(y, y)
     columns: list[list[Expr]] = [[] for _ in parts]
@@ -268,8 +268,8 @@ def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
         for j, a in enumerate(row):
             columns[j].append(unit - a * inner if i == j else -a * inner)
     slopes = concat([concat(column) for column in columns], axis=1)
-    found = solution(of, [left], slopes=slopes)
-    return moved(method.b, [found[i] for i in range(len(method.b))])
+    stage_slopes = solution(of, [residual], slopes=slopes)
+    return moved(method.b, [stage_slopes[i] for i in range(len(method.b))])
 
 
 def _on_mesh(
@@ -277,7 +277,7 @@ def _on_mesh(
     last_step: Expr,
     state: _State,
     start: Expr,
-    made: Expr,
+    solved: Expr,
     params: Mapping[Expr, Expr],
 ) -> Expr:
     """The solution by steps along the mesh that was made, the operands of which have the rest.
@@ -285,41 +285,41 @@ def _on_mesh(
     The last step leads to a time that was asked for.
     """
     y, time, h, guess = state
-    op = made.op
+    op = solved.op
     assert isinstance(op, Mesh)
-    times, most = made.args[1], op.max_steps
+    times, most = solved.args[1], op.max_steps
     stages: Any = most + 2 + times.shape[0]  # type: ignore[operator]
-    count, whole = (
+    count, intervals = (
         opaque(ops.converted_op("int64"), x)
-        for x in (part(made, 0, 1), part(made, most + 2, stages))
+        for x in (part(solved, 0, 1), part(solved, most + 2, stages))
     )
     values = {
         named_dummy("start", start.shape): start,
         named_dummy("times", times.shape): times,
-        named_dummy("mesh", (most + 1,)): part(made, 1, most + 2),
-        named_dummy("places", times.shape, int): whole,
+        named_dummy("mesh", (most + 1,)): part(solved, 1, most + 2),
+        named_dummy("places", times.shape, int): intervals,
     }
     if op.kept:
-        kept = part(made, stages, stages + most * op.kept)
+        stages_flat = part(solved, stages, stages + most * op.kept)
         shape = (most, *guess.shape)
         if op.sensitivities:  # the first rows are those of y
-            kept = take(reshape(kept, (most, guess.shape[0], *op.x.shape)), 0, axis=2)
-        values[named_dummy("stages", shape)] = reshape(kept, shape)
-    start, times, mesh, places, *known = values
+            stages_flat = take(reshape(stages_flat, (most, guess.shape[0], *op.x.shape)), 0, axis=2)
+        values[named_dummy("stages", shape)] = reshape(stages_flat, shape)
+    start, times, mesh, places, *saved = values
     n = free_length(names(topological([step, *values])))
     # The first node is the first time, which has derivatives; the others are data.
     nodes = concat([part(times, 0, 1), take(detach(mesh), arange(1, n + 1))])
     begins, ends = part(nodes, 0, n), part(nodes, 1, n + 1)
     along = {time: begins, h: ends - begins}
-    if known:
-        along[guess] = take(known[0], arange(n), axis=0)
+    if saved:
+        along[guess] = take(saved[0], arange(n), axis=0)
     path = trajectory(step, y, start, along, {p: p for p in params}, n)
     last = take(nodes, places, axis=0)
     rows = {y: take(path, places, axis=0), time: last, h: times - last}
     stand_ins = {x: named_dummy(x.name, value.shape) for x, value in rows.items()}
     each = batched([last_step], stand_ins, times.shape[0])
-    (found,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
-    return sized(found, n, {**values, **params}, squeeze(count, 0))
+    (body,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
+    return sized(body, n, {**values, **params}, squeeze(count, 0))
 
 
 def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:

@@ -66,9 +66,9 @@ def unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
     if _alike(shapes):
         axis = x.ndim - len(shapes[0]) - 1
         return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
-    lead, found, start = x.shape[:-1], [], 0
+    lead, parts, start = x.shape[:-1], [], 0
     for shape in shapes:
         stop = start + product(shape)
-        found.append(reshape(part(x, start, stop, x.ndim - 1), (*lead, *shape)))
+        parts.append(reshape(part(x, start, stop, x.ndim - 1), (*lead, *shape)))
         start = stop
-    return found
+    return parts

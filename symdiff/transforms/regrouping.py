@@ -41,12 +41,12 @@ def regrouped(y: Expr, early: Collection[Expr]) -> tuple[Expr, dict[Expr, Expr]]
     for node in reversed(order):
         if node not in inner and node not in is_early and (_is_product(node) or _is_scaled(node)):
             parts[node] = _factors(node, reads, is_early, inner)
-    found: dict[Expr, Expr] = {}
+    products: dict[Expr, Expr] = {}
     done: dict[Expr, Expr] = {}
 
     def stand_in(value: Expr) -> Expr:
         symbol = named_dummy("early", value.shape)
-        found[symbol] = value
+        products[symbol] = value
         return symbol
 
     for node in order:
@@ -69,7 +69,7 @@ def regrouped(y: Expr, early: Collection[Expr]) -> tuple[Expr, dict[Expr, Expr]]
                 one = combine("add", [*some_terms, (1, number_node(op.const))])
                 rest_terms = [(c, done[x]) for c, x in terms if x not in is_early]
                 done[node] = combine("add", [*rest_terms, (1, stand_in(one))])
-    return done[y], found
+    return done[y], products
 
 
 def _is_product(x: Expr) -> bool:
@@ -85,12 +85,12 @@ def _factors(
 ) -> tuple[Number, list[Expr]]:
     """The coefficient and the factors of a product, through products that nothing else reads."""
     coef: Number = 1
-    found: list[Expr] = []
+    factors: list[Expr] = []
     stack = [node]
     while stack:
         x = stack.pop()
         if x in is_early or (reads[x] > 1 and x is not node):
-            found.append(x)
+            factors.append(x)
         elif isinstance(x.op, ops.Sum) and _is_scaled(x):
             coef = number.times(coef, x.op.coefs[0])
             stack.append(x.args[0])
@@ -99,5 +99,5 @@ def _factors(
             stack.extend(reversed(x.args))
             inner.add(x)
         else:
-            found.append(x)
-    return coef, found
+            factors.append(x)
+    return coef, factors

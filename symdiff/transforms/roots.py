@@ -86,10 +86,10 @@ class Equations(ops.Opaque):
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
         symbols = (self.x, *self.params)
-        known = known_lengths(self.outputs, symbols, lengths)
-        if not known:
+        sizes = known_lengths(self.outputs, symbols, lengths)
+        if not sizes:
             return self
-        outputs, (x, *params) = of_lengths(self.name, self.outputs, symbols, known)
+        outputs, (x, *params) = of_lengths(self.name, self.outputs, symbols, sizes)
         return equations(type(self), self.name, outputs, x, params, *self.further())
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
@@ -208,8 +208,8 @@ def equations(
     """The op of equations over any symbols of their own."""
     roles = [("x", 0, x), *(("p", k, p) for k, p in enumerate(params))]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
-    own = tuple(replaced(outputs, place)), place[x], tuple([place[p] for p in params])
-    return intern_op((cls, name, *own, *further), lambda: cls(name, *own, *further))
+    renamed = tuple(replaced(outputs, place)), place[x], tuple([place[p] for p in params])
+    return intern_op((cls, name, *renamed, *further), lambda: cls(name, *renamed, *further))
 
 
 def jacobian_matrix(body: Expr, x: Expr) -> Expr:
@@ -233,11 +233,11 @@ class _SolutionRule(JointStatement):
     def excess(self, tangents: Mapping[int, Flow]) -> Flow | None:
         """What the body changes by for tangents of params, by the places of operands."""
         o = self.op().opened
-        given = {o.params[k - 1]: t for k, t in tangents.items() if k}
-        if not given:
+        seeds = {o.params[k - 1]: t for k, t in tangents.items() if k}
+        if not seeds:
             return None
         body = o.outputs[0]
-        flow = pushforward(topological([body]), [body], given)[0]
+        flow = pushforward(topological([body]), [body], seeds)[0]
         return None if flow is None else self.at_operands(flow)
 
     def of_params(self, w: Flow, places: Sequence[int]) -> dict[int, Flow]:
@@ -245,9 +245,9 @@ class _SolutionRule(JointStatement):
         o = self.op().opened
         wanted = [k for k in places if k]
         flows = pullback([o.outputs[0]], [o.params[k - 1] for k in wanted], [w]) if wanted else []
-        found = {k: flow for k, flow in zip(wanted, flows, strict=True) if flow is not None}
-        exprs = at_solution(self.node, [flow.expr for flow in found.values()])
-        return {k: Flow(x, found[k].mark) for k, x in zip(found, exprs, strict=True)}
+        gradients = {k: flow for k, flow in zip(wanted, flows, strict=True) if flow is not None}
+        exprs = at_solution(self.node, [flow.expr for flow in gradients.values()])
+        return {k: Flow(x, gradients[k].mark) for k, x in zip(gradients, exprs, strict=True)}
 
     def op(self) -> Equations:
         """The equations."""
@@ -294,8 +294,8 @@ class RootRule(_SolutionRule):
         shape, core = flow.expr.shape, self.node.ndim - len(op.lead)
         batch = shape[: len(shape) - core]
         columns = reshape(flow.expr, (*batch, op.outputs[1].shape[-1], 1))
-        made = opaque(_SOLVE, matrix_transpose(matrix) if transposed else matrix, columns)
-        return Flow(scale(-1, reshape(made, shape)), DEEP if flow.mark else NONE)
+        solution = opaque(_SOLVE, matrix_transpose(matrix) if transposed else matrix, columns)
+        return Flow(scale(-1, reshape(solution, shape)), DEEP if flow.mark else NONE)
 
 
 _SOLVE = ops.opaque_op(Solve)
@@ -322,8 +322,8 @@ class LinearSolutionRule(_SolutionRule):
         """One solution for the cotangents of all operands."""
         rule = LinearSolutionRule(node, 0)
         w = rule.solved(g, transposed=True)
-        found = rule.of_params(Flow(scale(-1, w.expr), w.mark), places)
-        return {0: w, **found} if 0 in places else found
+        of_params = rule.of_params(Flow(scale(-1, w.expr), w.mark), places)
+        return {0: w, **of_params} if 0 in places else of_params
 
     def solved(self, flow: Flow, transposed: bool) -> Flow:
         """``L^-1 r``, or that of the transposed map; r may have more leading axes."""
@@ -336,9 +336,9 @@ class LinearSolutionRule(_SolutionRule):
             wide = named_dummy("x", (dim, *x.shape))
             (body,), x = batched([body], {x: wide}, dim), wide
         further = (op.method, op.rtol, op.max_steps, lead + len(extra))
-        made = equations(LinearSolution, op.name, [body], x, o.params, *further)
-        found = opaque(made, flow.expr, *self.node.args[1:])
-        return Flow(found, DEEP if flow.mark else NONE)
+        op_of_system = equations(LinearSolution, op.name, [body], x, o.params, *further)
+        solution = opaque(op_of_system, flow.expr, *self.node.args[1:])
+        return Flow(solution, DEEP if flow.mark else NONE)
 
 
 # Batches and kinks --------------------------------------------------------------------------------
@@ -362,8 +362,8 @@ def _batched_equations(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -
             f"batch: {op.name} has a solver, which looks for one solution; leave it out, or loop"
         )
     params = [wide.get(p, p) for p in o.params]
-    made = equations(type(op), op.name, outputs, wide[o.x], params, *further)
-    return opaque(made, led(*args[0], length), *[x for x, _ in args[1:]])
+    system = equations(type(op), op.name, outputs, wide[o.x], params, *further)
+    return opaque(system, led(*args[0], length), *[x for x, _ in args[1:]])
 
 
 def _kinks(node: Expr) -> list[Kink]:

@@ -109,7 +109,7 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
     symdiff.errors.NotAdditive: cumsum goes along the rows, the axis n: cumsum(x)
     """
     order = topological(outputs)
-    known: dict[Expr, _Known] = {}
+    levels: dict[Expr, _Known] = {}
     sums: dict[Expr, str] = {}
     elsewhere = {
         name
@@ -123,13 +123,13 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
         names = set(Length(node.op.name).names) if isinstance(node.op, ops.Size) else set()
         if names - elsewhere and over not in names:
             sums[node] = "maximum"  # an axis of the parts alone, which is as long in all of them
-            known[node] = _Known(None, 1)
+            levels[node] = _Known(None, 1)
         else:
-            known[node] = _read(node, over, known, sums)
+            levels[node] = _read(node, over, levels, sums)
     for output in outputs:
-        if known[output].axis is not None:
+        if levels[output].axis is not None:
             raise NotAdditive(f"a result has the axis {over}, a row for each of the data", output)
-    return _Planner(order, outputs, over, known, sums).plan()
+    return _Planner(order, outputs, over, levels, sums).plan()
 
 
 def _rows(node: Expr, over: str) -> list[int]:
@@ -256,8 +256,8 @@ class _Place(NamedTuple):
         ties = primitive("equal", rows, stretched(value, rows))
         ties = primitive("logical_or", ties, primitive("not_equal", rows, rows))
         worst = full(rows.shape, -math.inf if op.name == "max" else math.inf)
-        others = opaque(op, select(ties, worst, rows))
-        return list(zip(self, (ties, value, others), strict=True))
+        remaining = opaque(op, select(ties, worst, rows))
+        return list(zip(self, (ties, value, remaining), strict=True))
 
     def ordered(self, op: Extreme, rows: Expr) -> Expr:
         """Rows that were computed again, at their side of the extreme."""
@@ -312,20 +312,20 @@ class _Planner:
         passes = []
         for p in self.passes:
             part, shares = self._part(p)
-            whole = self._whole(p)
+            values = self._whole(p)
             sums = [
                 RowSum(self.wholes[x], shares[x], join)
                 for x, join in self.sums.items()
                 if self.known[x].level == p + 1
             ]
-            kept = [(symbol, part[x]) for x, (first, symbol) in self.kept.items() if first == p]
+            extremes = [(symbol, part[x]) for x, (first, symbol) in self.kept.items() if first == p]
             for x, place in self.places.items():
                 if self.known[x].level == p + 1:
-                    kept += place.kept(_extreme(x), part[x.args[0]], shares[x])
-            given = tuple([(self.given[x], whole[x]) for x in self.new[p]])
-            passes.append(Pass(given, tuple(sums), tuple(kept)))
-        whole = self._whole(len(self.passes))
-        return Plan(self.rows, tuple(passes), tuple([whole[y] for y in self.outputs]))
+                    extremes += place.kept(_extreme(x), part[x.args[0]], shares[x])
+            inputs = tuple([(self.given[x], values[x]) for x in self.new[p]])
+            passes.append(Pass(inputs, tuple(sums), tuple(extremes)))
+        values = self._whole(len(self.passes))
+        return Plan(self.rows, tuple(passes), tuple([values[y] for y in self.outputs]))
 
     def _part(self, p: int) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
         """Nodes as the parts compute them in a pass, and their shares in the sums."""
@@ -353,17 +353,17 @@ class _Planner:
 
     def _whole(self, p: int) -> dict[Expr, Expr]:
         """Nodes without rows as they are computed of sums, before a pass or after the last one."""
-        whole: dict[Expr, Expr] = {}
+        values: dict[Expr, Expr] = {}
         for x in self.order:
             if self._is_number(x):
-                whole[x] = self.number
+                values[x] = self.number
             elif x in self.sums:
-                whole[x] = self.wholes[x]
+                values[x] = self.wholes[x]
             elif self.handed.get(x, p) < p:
-                whole[x] = self.given[x]
+                values[x] = self.given[x]
             elif self.known[x].axis is None:
-                whole[x] = rebuild(x, tuple([whole[arg] for arg in x.args]))
-        return whole
+                values[x] = rebuild(x, tuple([values[arg] for arg in x.args]))
+        return values
 
     def _is_number(self, x: Expr) -> bool:
         return isinstance(x.op, ops.Size) and x.op.name == self.over

@@ -84,10 +84,10 @@ class Looped(ops.Opaque):
         return (self.carry, *self.xs, *self.params)
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        known = known_lengths([self.body], self.symbols, lengths)
+        sizes = known_lengths([self.body], self.symbols, lengths)
         body, symbols = self.body, [*self.symbols]
-        if known:
-            (body,), symbols = of_lengths("scan", [body], symbols, known)
+        if sizes:
+            (body,), symbols = of_lengths("scan", [body], symbols, sizes)
         carry, *rest = symbols
         xs, params, (length,) = rest[: len(self.xs)], rest[len(self.xs) :], lengths((self.length,))
         return looped_op(self.__class__, body, carry, xs, params, length, self.reverse)
@@ -118,10 +118,10 @@ class Scan(Looped):
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
         symbols = ", ".join(x.name for x in self.symbols)
-        known = [] if self.xs else [f"length={self.length}"]
+        lengths = [] if self.xs else [f"length={self.length}"]
         return self.name, [
             f"lambda {symbols}: {self.body}",
-            *known,
+            *lengths,
             *["reverse=True"] * self.reverse,
         ]
 
@@ -175,9 +175,9 @@ def looped_op(
     roles += [("p", k, p) for k, p in enumerate(params)]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     (body,) = replaced([body], place)
-    own = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
-    key = (cls, body, place[carry], *own, length, reverse)
-    return intern_op(key, lambda: cls(body, place[carry], *own, length, reverse))
+    inner = tuple([place[x] for x in xs]), tuple([place[p] for p in params])
+    key = (cls, body, place[carry], *inner, length, reverse)
+    return intern_op(key, lambda: cls(body, place[carry], *inner, length, reverse))
 
 
 # Nodes --------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def trajectory(
     if is_zero(init) and is_zero(replaced([body], {carry: full(carry.shape, 0)})[0]):
         return full((done + 1, *carry.shape), 0)
     columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
-    others: dict[Expr, Expr] = {}
+    invariant: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
     boxes = _black_boxes(body, levels)
     levels = _levels(body, carry, xs, boxes)
@@ -231,28 +231,28 @@ def trajectory(
         (value,) = (_batched if along else _closed)([node], xs, params, length)
         value = as_numeric(part(value, first, stop) if along else value)
         inner = value.shape[1:] if along else value.shape
-        symbol = (columns if along else others).setdefault(
+        symbol = (columns if along else invariant).setdefault(
             value, named_dummy("x" if along else "p", inner, value.dtype)
         )
         place[node] = standing_for(node, symbol)
     (body,) = replaced([body], place)
     each_step = {symbol: value for value, symbol in columns.items()}
-    fixed = {symbol: value for value, symbol in others.items()}
+    fixed = {symbol: value for value, symbol in invariant.items()}
     body, parts = (body, {}) if boxes else regrouped(body, {*each_step, *fixed})
     for symbol, formula in parts.items():
         if not each_step.keys().isdisjoint(topological([formula])):
             (each_step[symbol],) = _batched([formula], each_step, fixed, done)
         else:
             (fixed[symbol],) = _closed([formula], each_step, fixed, done)
-    left = set(topological([body]))
-    each_step, fixed = ({x: v for x, v in both.items() if x in left} for both in (each_step, fixed))
+    live = set(topological([body]))
+    each_step, fixed = ({x: v for x, v in both.items() if x in live} for both in (each_step, fixed))
     op = looped_op(Scan, body, carry, [*each_step], [*fixed], done, reverse)
     return opaque(op, init, *each_step.values(), *fixed.values())
 
 
 def _black_boxes(body: Expr, levels: Mapping[Expr, int]) -> dict[Expr, int]:
     """What nobody knows the values of for all steps at once: it is called in each of them."""
-    found = {}
+    black_boxes = {}
     for node in topological([body]):
         if levels[node] != _ALONG or not isinstance(node.op, ops.Opaque):
             continue
@@ -260,8 +260,8 @@ def _black_boxes(body: Expr, levels: Mapping[Expr, int]) -> dict[Expr, int]:
         try:
             batched([node], wide, 1)
         except Unsupported:
-            found[node] = _INSIDE
-    return found
+            black_boxes[node] = _INSIDE
+    return black_boxes
 
 
 def captured(
@@ -298,36 +298,36 @@ def _levels(
     body: Expr, carry: Expr, xs: Iterable[Expr], others: Mapping[Expr, int] | None = None
 ) -> dict[Expr, int]:
     """For each node, whether it depends on the carry, on xs, or on neither; of others, given."""
-    found = {**dict.fromkeys(xs, _ALONG), **(others or {})}
-    found[carry] = _INSIDE
+    levels = {**dict.fromkeys(xs, _ALONG), **(others or {})}
+    levels[carry] = _INSIDE
     for node in topological([body]):
-        if node not in found:
-            found[node] = max([found[x] for x in node.args], default=_FREE)
-    return found
+        if node not in levels:
+            levels[node] = max([levels[x] for x in node.args], default=_FREE)
+    return levels
 
 
 def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
     """The largest parts of the body without the carry that are operands, by first use."""
     # What all of a part takes at once, and what is there anyhow.
     widest: dict[Expr, int] = {}
-    given = _elements(carry.shape)
+    budget = _elements(carry.shape)
     for node in topological([body]):
         along = levels[node] == _ALONG
         wide = [_elements(node.shape)] if along and node.args else [0]
         widest[node] = max(wide + [widest[x] for x in node.args])
-        given += _elements(node.shape) if along and not node.args else 0
-    found: list[Expr] = []
+        budget += _elements(node.shape) if along and not node.args else 0
+    nodes: list[Expr] = []
     stack, seen = [body], {carry}
     while stack:
         node = stack.pop()
         if node in seen:
             continue
         seen.add(node)
-        if levels[node] < _INSIDE and _is_apart(node) and widest[node] <= _WIDER * given:
-            found.append(node)
+        if levels[node] < _INSIDE and _is_apart(node) and widest[node] <= _WIDER * budget:
+            nodes.append(node)
         else:
             stack.extend(reversed(node.args))
-    return found
+    return nodes
 
 
 def _is_apart(node: Expr) -> bool:
@@ -356,9 +356,9 @@ def _batched(
     """What is made of xs and params for all steps at once."""
     # By stand-ins: neither batching nor replacing has to look into operands.
     columns = {x: named_dummy(x.name, value.shape, value.dtype) for x, value in xs.items()}
-    found = batched(outputs, columns, length)
+    wide = batched(outputs, columns, length)
     values = {column: xs[x] for x, column in columns.items()}
-    return replaced(found, {**values, **params})
+    return replaced(wide, {**values, **params})
 
 
 def part(x: Expr, start: Any, stop: Any, axis: int = 0) -> Expr:
@@ -389,10 +389,10 @@ class ScanRule(JointStatement):
         shape = next(t.expr.shape[: t.expr.ndim - node.args[k].ndim] for k, t in tangents.items())
         lead, shape = len(shape), shape + o.carry.shape
         wanted = (*o.columns, *o.params)
-        given = {wanted[k - 1]: t for k, t in tangents.items() if k}
+        seeds = {wanted[k - 1]: t for k, t in tangents.items() if k}
         share: Flow | None = None  # of xs and params, in each step: the steps in front
-        if given:
-            share = pushforward(topological([o.vectorised]), [o.vectorised], given)[0]
+        if seeds:
+            share = pushforward(topological([o.vectorised]), [o.vectorised], seeds)[0]
             share = None if share is None else loop._at_operands([share])[0]
             share = None if share is None else Flow(moveaxis(share.expr, lead, 0), share.mark)
         start = tangents.get(0, Flow(full(shape, 0), DEEP))
@@ -417,10 +417,10 @@ class ScanRule(JointStatement):
         first = 0 if op.reverse else 1
         inside = part(path, first, first + n) if rows == (0, n) else path  # type: ignore[operator]
         inside = moveaxis(inside, 0, lead)
-        whole = shape[:lead] + node.shape
-        steps = [WHOLE] * len(whole)
+        full_shape = shape[:lead] + node.shape
+        steps = [WHOLE] * len(full_shape)
         steps[lead] = between(first, first + n, n + 1)  # type: ignore[operator]
-        zeros_shown = linear(ops.unslice_op(whole, tuple(steps), inside.shape), inside)
+        zeros_shown = linear(ops.unslice_op(full_shape, tuple(steps), inside.shape), inside)
         return [shown(zeros_shown, DEEP if mark and share is not None and share.mark else NONE)]
 
     @staticmethod
@@ -431,15 +431,15 @@ class ScanRule(JointStatement):
         o, lead = op.opened, g.expr.ndim - node.ndim
         path, mark, first = loop._pulled(g, lead)
         end = (n, n + 1) if op.reverse else (0, 1)  # type: ignore[operator]
-        found = {0: Flow(squeeze(part(path, *end), 0), first)} if 0 in places else {}
-        others = [k for k in places if k]
+        gradients = {0: Flow(squeeze(part(path, *end), 0), first)} if 0 in places else {}
+        outer = [k for k in places if k]
         after = (0, n) if op.reverse else (1, n + 1)  # type: ignore[operator]
         each = Flow(moveaxis(part(path, *after), 0, lead), mark)
         wanted = (*o.columns, *o.params)
-        flows = pullback([o.vectorised], [wanted[k - 1] for k in others], [each]) if others else []
-        given = {k: flow for k, flow in zip(others, flows, strict=True) if flow is not None}
-        found.update(zip(given, loop._at_operands([*given.values()]), strict=True))
-        return found
+        flows = pullback([o.vectorised], [wanted[k - 1] for k in outer], [each]) if outer else []
+        passed = {k: flow for k, flow in zip(outer, flows, strict=True) if flow is not None}
+        gradients.update(zip(passed, loop._at_operands([*passed.values()]), strict=True))
+        return gradients
 
     def _op(self) -> Scan:
         op = self.node.op
@@ -451,8 +451,8 @@ class ScanRule(JointStatement):
         op, n = self._op(), self._op().length
         o, shape = op.opened, self.node.shape
         start = self._of_state(g, lead, 0 if op.reverse else n)
-        others = (1, n + 1) if op.reverse else (0, n)  # type: ignore[operator]
-        rest = through(_part_op(shape, *others), g)
+        before = (1, n + 1) if op.reverse else (0, n)  # type: ignore[operator]
+        rest = through(_part_op(shape, *before), g)
         reached = not rest.mark and not is_zero(rest.expr)
         rows, init, mark = (0, n), start, left_out(start)
         met = self._by_itself(g, lead, start) if mark and isinstance(n, int) and n > 1 else None
@@ -489,9 +489,9 @@ class ScanRule(JointStatement):
 
     def _of_state(self, g: Flow, lead: int, index: Any) -> Flow:
         """The cotangent of one state of the trajectory, behind ``lead`` axes of a batch."""
-        whole = dummy(g.expr)
-        state = squeeze(part(whole, index, index + 1, lead), lead)
-        flow = pushforward(topological([state]), [state], {whole: g})[0]
+        states = dummy(g.expr)
+        state = squeeze(part(states, index, index + 1, lead), lead)
+        flow = pushforward(topological([state]), [state], {states: g})[0]
         return Flow(full(state.shape, 0), NONE) if flow is None else flow
 
     def _in_step(self, flow: Flow, t: int) -> Flow:
@@ -589,8 +589,8 @@ def loop_values(node: Expr, x: Expr) -> Expr:
     rule = ScanRule(node, 0)
     o = rule._op().opened
     along = dict(zip((o.carry, *o.xs), (o.before, *o.columns), strict=True))
-    (found,) = batched([x], along, rule._op().length)
-    return rule._at_operands([Flow(found, NONE)])[0].expr
+    (values,) = batched([x], along, rule._op().length)
+    return rule._at_operands([Flow(values, NONE)])[0].expr
 
 
 register(Scan, ScanRule)

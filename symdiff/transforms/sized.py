@@ -82,9 +82,9 @@ class Held(NamedTuple):
     def replaced(self, values: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Held:
         """The same over other symbols, where lengths are others."""
         (inner,) = with_lengths("while_loop", [self.inner], values, sizes)
-        others = {values.get(x, x): values.get(of, of) for x, of in self.others.items()}
+        renamed = {values.get(x, x): values.get(of, of) for x, of in self.others.items()}
         count = self.steps if self.steps is None else values.get(self.steps, self.steps)
-        return Held(inner, count, others)
+        return Held(inner, count, renamed)
 
 
 class Sized(ops.Opaque):
@@ -113,14 +113,14 @@ class Sized(ops.Opaque):
     @cached_property
     def held(self) -> Held | None:
         """What batches are made of: None where nobody knows."""
-        found = self.hold() if self.hold is not None else None
-        if found is None:
+        held = self.hold() if self.hold is not None else None
+        if held is None:
             return None
-        there = {x for x in topological([found.inner]) if isinstance(x.op, ops.Symbol)}
-        others = {x: of for x, of in found.others.items() if x in there}
-        known = {*self.symbols, *others, found.steps}
-        if there <= known and {*others.values()} <= known:
-            return found._replace(others=others)
+        there = {x for x in topological([held.inner]) if isinstance(x.op, ops.Symbol)}
+        used = {x: of for x, of in held.others.items() if x in there}
+        allowed = {*self.symbols, *used, held.steps}
+        if there <= allowed and {*used.values()} <= allowed:
+            return held._replace(others=used)
         return None  # it needs what has gone from the expression itself
 
     @property
@@ -136,22 +136,22 @@ class Sized(ops.Opaque):
         return self.name, [f"lambda {symbols}: {self.inner}"]
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        known = known_lengths(self.inside, self.symbols, lengths)
-        known.pop(str(self.own), None)
-        if not known:
+        sizes = known_lengths(self.inside, self.symbols, lengths)
+        sizes.pop(str(self.own), None)
+        if not sizes:
             return self
-        inner, own = self.beside(tuple(known.values()))
-        (inner,), symbols = of_lengths("while_loop", [inner], self.symbols, known)
+        inner, renamed = self.beside(tuple(sizes.values()))
+        (inner,), symbols = of_lengths("while_loop", [inner], self.symbols, sizes)
 
         def held() -> Held | None:
-            found = self.held
-            if found is None:
+            path = self.held
+            if path is None:
                 return None
-            fresh = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in found.free}
+            fresh = {x: named_dummy(x.name, bound(x.shape, sizes), x.dtype) for x in path.free}
             place = {**fresh, **dict(zip(self.symbols, symbols, strict=True))}
-            return found.replaced(place, {**known, str(self.own): own})
+            return path.replaced(place, {**sizes, str(self.own): renamed})
 
-        return sized_op(inner, symbols, own, held)
+        return sized_op(inner, symbols, renamed, held)
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         inside = needs_inside(self.inside)
@@ -162,9 +162,9 @@ class Sized(ops.Opaque):
         taken = [name for dim in shape for name in _names_in(dim)]
         if self.own not in taken:
             return self.inner, self.own
-        own = free_length([*taken, *names(topological(self.inside + self.symbols))])
-        (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): own})
-        return inner, own
+        fresh = free_length([*taken, *names(topological(self.inside + self.symbols))])
+        (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): fresh})
+        return inner, fresh
 
     def held_beside(self, own: Length) -> Held | None:
         """``held``, where its own length has the name that it has in ``beside``."""
@@ -179,9 +179,9 @@ def _names_in(length: Dim) -> tuple[str, ...]:
 
 def free_length(taken: Iterable[str]) -> Length:
     """A name for a length: the first one that is not taken."""
-    others = set(map(str, taken))
+    used = set(map(str, taken))
     tried = itertools.chain([_OWN], (f"{_OWN}{k}" for k in itertools.count(1)))
-    return Length(next(name for name in tried if name not in others))
+    return Length(next(name for name in tried if name not in used))
 
 
 def sized_op(
@@ -199,8 +199,8 @@ def sized_op(
     key = (Sized, inner, own_symbols, str(name))
 
     def held() -> Held | None:
-        found = hold() if hold is not None else None
-        return None if found is None else found.replaced(place, sizes)
+        path = hold() if hold is not None else None
+        return None if path is None else path.replaced(place, sizes)
 
     return intern_op(key, lambda: Sized(inner, own_symbols, name, held if hold else None))
 
@@ -234,7 +234,7 @@ class SizedRule(JointStatement):
         rule = SizedRule(node, 0)
         op, (count, *xs) = rule._op(), node.args
         axes = next(t.expr.shape[: t.expr.ndim - node.args[k].ndim] for k, t in tangents.items())
-        lead, (inner, own) = len(axes), op.beside(axes)
+        lead, (inner, fresh) = len(axes), op.beside(axes)
         seeds, operands = {}, dict(zip(op.symbols, xs, strict=True))
         for k, t in tangents.items():
             x = op.symbols[k - 1]
@@ -246,15 +246,15 @@ class SizedRule(JointStatement):
             return []
 
         def held() -> Held | None:
-            of = op.held_beside(own)
+            of = op.held_beside(fresh)
             if of is None:
                 return None
             tangent = pushforward(topological([of.inner]), [of.inner], seeds)[0]
             return of.of(full(axes + inner.shape, 0) if tangent is None else tangent.expr)
 
-        found = sized(flow.expr, own, operands, count, held)
+        derivative = sized(flow.expr, fresh, operands, count, held)
         marked = flow.mark or any(t.mark for t in tangents.values())
-        return [Flow(exchanged(found, count.ndim, lead), DEEP if marked else NONE)]
+        return [Flow(exchanged(derivative, count.ndim, lead), DEEP if marked else NONE)]
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
@@ -262,7 +262,7 @@ class SizedRule(JointStatement):
         rule = SizedRule(node, 0)
         op, (count, *xs) = rule._op(), node.args
         lead, symbols = g.expr.ndim - node.ndim, {k: op.symbols[k - 1] for k in places if k}
-        inner, own = op.beside(g.expr.shape[:lead])
+        inner, fresh = op.beside(g.expr.shape[:lead])
         seed = named_dummy("g", g.expr.shape[:lead] + inner.shape)
         seeds = [Flow(seed, DEEP if g.mark else NONE)]
         flows = pullback([inner], [*symbols.values()], seeds)
@@ -276,24 +276,24 @@ class SizedRule(JointStatement):
         operands[seed] = exchanged(g.expr, lead, count.ndim)
 
         def held() -> Held | None:
-            of = op.held_beside(own)
+            of = op.held_beside(fresh)
             if of is None:
                 return None
             flows = pullback([of.inner], [symbols[k] for k in met], seeds)
             pairs = zip(flows, shapes, strict=True)
             return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))
 
-        path = sized(packed([flow.expr for flow in met.values()]), own, operands, count, held)
+        path = sized(packed([flow.expr for flow in met.values()]), fresh, operands, count, held)
         parts = zip(met, unpacked(path, shapes), strict=True)
         return {k: Flow(rule._at_operand(k, part, lead), mark) for k, part in parts}
 
-    def _at_operand(self, k: int, found: Expr, lead: int) -> Expr:
+    def _at_operand(self, k: int, path: Expr, lead: int) -> Expr:
         """The cotangent of an operand, behind ``lead`` axes, of one for each of the count."""
         ndim = self.node.args[0].ndim
         if ndim and not self._batch(k):  # one operand for all of them
-            word = tuple(range(found.ndim))
-            return contract([(found, word)], word[ndim:])
-        return exchanged(found, ndim, lead)
+            word = tuple(range(path.ndim))
+            return contract([(path, word)], word[ndim:])
+        return exchanged(path, ndim, lead)
 
     def _op(self) -> Sized:
         op = self.node.op
@@ -314,17 +314,17 @@ def _batched_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Ex
     assert isinstance(op, Sized)
     if not axes:
         with suppress(Unsupported):  # a function of the user's, which takes one after the other
-            found = _together(op, args, length)
-            if found is not None:
-                return found
+            joint = _together(op, args, length)
+            if joint is not None:
+                return joint
     count = led(*args[0], length)
     return opaque(op, count, *led_beside(node, op.symbols, args[1:], length, axes, 1))
 
 
 def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | None:
     """One value of the greatest length of a batch; None where it is not known how."""
-    (count, many), (inner, own) = args[0], op.beside((length,))
-    of = op.held_beside(own)
+    (count, many), (inner, new_length) = args[0], op.beside((length,))
+    of = op.held_beside(new_length)
     wide: dict[Expr, Expr] = {}
     operands: dict[Expr, Expr] = {}
     for x, (value, has) in zip(op.symbols, args[1:], strict=True):
@@ -343,22 +343,22 @@ def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | N
             }
             symbols = {**wide, **fresh}
             (inner,) = batched([of.inner], symbols, length)
-            others = {symbols.get(x, x): symbols.get(y, y) for x, y in of.others.items()}
-            return Held(inner, of.steps, others)
+            stand_ins = {symbols.get(x, x): symbols.get(y, y) for x, y in of.others.items()}
+            return Held(inner, of.steps, stand_ins)
 
-        return sized(batched([inner], wide, length)[0], own, operands, count, held)
+        return sized(batched([inner], wide, length)[0], new_length, operands, count, held)
     if of is None:
         return None
     none = full((1,), 0)
     counts = concat([count, none])
     longest = argmax(counts)
     same: dict[Expr, Expr] = {}
-    others: dict[Expr, Expr] = {}
+    stand_ins: dict[Expr, Expr] = {}
     for x, source in of.others.items():
         if x is not source and source not in wide:  # all loops have the same
             same[x] = source
             continue
-        others[x] = x
+        stand_ins[x] = x
         if source not in wide:
             continue
         value = operands.pop(wide.pop(x)) if x is source else operands[wide[source]]
@@ -368,7 +368,9 @@ def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | N
         wide[of.steps] = named_dummy("counts", (length,), int)
         operands[wide[of.steps]] = count
     (inner,) = batched(replaced([of.inner], same), wide, length)
-    return sized(inner, own, operands, greatest(counts), lambda: Held(inner, None, others))
+    return sized(
+        inner, new_length, operands, greatest(counts), lambda: Held(inner, None, stand_ins)
+    )
 
 
 def led_beside(
@@ -381,17 +383,17 @@ def led_beside(
 ) -> list[Expr]:
     """Operands with the new axis and those of a batch, where they have any, or are the first."""
     batch = node.args[0].shape[:axes]
-    found = []
+    wide = []
     for k, (symbol, (x, has)) in enumerate(zip(symbols, args, strict=True)):
-        own = node.args[k + first].ndim - symbol.ndim
-        if has and axes > own:  # of the new axis alone, it is repeated along the others
+        leading = node.args[k + first].ndim - symbol.ndim
+        if has and axes > leading:  # of the new axis alone, it is repeated along the others
             word = tuple(range(1 + axes, x.ndim + axes))
-            made = dict(enumerate((length, *batch)))
-            x = contract([(x, (0, *word))], (*range(1 + axes), *word), made)
-        elif not has and (own or (first == 0 and k == 0)):
+            lengths = dict(enumerate((length, *batch)))
+            x = contract([(x, (0, *word))], (*range(1 + axes), *word), lengths)
+        elif not has and (leading or (first == 0 and k == 0)):
             x = led(x, False, length)
-        found.append(x)
-    return found
+        wide.append(x)
+    return wide
 
 
 def _kinks(node: Expr) -> list[Kink]:
@@ -400,22 +402,22 @@ def _kinks(node: Expr) -> list[Kink]:
     assert isinstance(op, Sized)
     count, *xs = node.args
     operands = dict(zip(op.symbols, xs, strict=True))
-    found = []
+    result = []
     for kink in kinks_in([op.inner]):
         shape = kink.hit.shape
-        own = [k for k, dim in enumerate(shape) if op.own in _names_in(dim)]
-        rest = [dim for k, dim in enumerate(shape) if k not in own]
-        size = product([shape[k] for k in own])
+        sized_axes = [k for k, dim in enumerate(shape) if op.own in _names_in(dim)]
+        rest = [dim for k, dim in enumerate(shape) if k not in sized_axes]
+        size = product([shape[k] for k in sized_axes])
         hit, operand = (
-            reshape(moveaxis(x, own, range(len(own))), (size, *rest))
+            reshape(moveaxis(x, sized_axes, range(len(sized_axes))), (size, *rest))
             for x in (as_numeric(kink.hit), kink.operand)
         )
         first = primitive("logical_and", hit > 0, cumsum(hit, axis=0) == 1)
         value = summed(where(first, operand, 0), axis=0)
         hits = sized(summed(hit, axis=0), op.own, operands, count)
         met = primitive("not_equal", hits, number_node(0))
-        found.append(Kink(kink.name, sized(value, op.own, operands, count), met))
-    return found
+        result.append(Kink(kink.name, sized(value, op.own, operands, count), met))
+    return result
 
 
 register(Sized, SizedRule)

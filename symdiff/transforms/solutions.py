@@ -213,18 +213,18 @@ class Unknown(NamedTuple):
         """The structure, of the arrays that one array holds in its last axes."""
         return like(self.tree, iter(unpacked(packed, self.shapes)))
 
-    def returned(self, found: Any) -> Expr:
+    def returned(self, output: Any) -> Expr:
         """What a function returned for it, of the same structure and shapes, as one array.
 
         Raises TypeError for another structure, ShapeError for other shapes.
         """
         if not isinstance(self.tree, tuple | dict):
-            return _of_shape(self.name, self.what, found, self.x, self.x.shape)
-        leaves = leaves_like(found, self.tree)
+            return _of_shape(self.name, self.what, output, self.x, self.x.shape)
+        leaves = leaves_like(output, self.tree)
         if leaves is None:
             raise TypeError(
                 f"{self.name}: {self.x.name} is {shown(self.tree)}, {self.what} returned "
-                f"{shown(found)}: another structure"
+                f"{shown(output)}: another structure"
             )
         values = []
         for k, (leaf, shape) in enumerate(zip(leaves, self.shapes, strict=True)):
@@ -237,9 +237,9 @@ class Unknown(NamedTuple):
             values.append(value)
         return packed(values)
 
-    def equations(self, found: Any) -> Expr:
+    def equations(self, output: Any) -> Expr:
         """The same; raises ValueError where it does not contain the symbol."""
-        body = self.returned(found)
+        body = self.returned(output)
         _check_contains(self.name, body, self.x)
         return body
 
@@ -291,20 +291,20 @@ def solution(
     return of.tree_of(opaque(op, of.start, *params))
 
 
-def _expression(name: str, what: str, found: Any, shape: Shape) -> Expr:
+def _expression(name: str, what: str, output: Any, shape: Shape) -> Expr:
     """What a function of a user's returned, as an expression, a real one."""
     try:
-        return as_real(as_expr(found))
+        return as_real(as_expr(output))
     except TypeError:
         raise TypeError(
-            f"{name}: {what} returned {shortened(found)}; expected an expression, of shape "
+            f"{name}: {what} returned {shortened(output)}; expected an expression, of shape "
             f"{shape_text(shape)}"
         ) from None
 
 
-def _of_shape(name: str, what: str, found: Any, x: Expr, shape: Shape) -> Expr:
+def _of_shape(name: str, what: str, output: Any, x: Expr, shape: Shape) -> Expr:
     """An expression that a function of a user's returned for x, of a shape."""
-    body = _expression(name, what, found, shape)
+    body = _expression(name, what, output, shape)
     if body.shape != shape:
         whose = f"that of {x.name}" if shape == x.shape else "one number"
         raise ShapeError(

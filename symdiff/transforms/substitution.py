@@ -55,8 +55,8 @@ def substitute(
 
 
 def _substituted(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
-    given = named("substitute", free_symbols(outputs), replacements, strict=True)
-    values = {x: assembled(value) for x, value in given.items()}
+    by_symbol = named("substitute", free_symbols(outputs), replacements, strict=True)
+    values = {x: assembled(value) for x, value in by_symbol.items()}
     return with_values("substitute", outputs, values)
 
 
@@ -68,21 +68,21 @@ def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
     """
     if len(replacements) == 2:
         return substitute(f, {replacements[0]: replacements[1]})
-    given = replacements[0] if len(replacements) == 1 else replacements
-    if isinstance(given, Mapping):
-        return substitute(f, given)
+    argument = replacements[0] if len(replacements) == 1 else replacements
+    if isinstance(argument, Mapping):
+        return substitute(f, argument)
     if (
         len(replacements) != 1
-        or not isinstance(given, list | tuple)
-        or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given)
+        or not isinstance(argument, list | tuple)
+        or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in argument)
     ):
         raise TypeError(
-            f"subs: {shortened(given)} is not a mapping from symbols to values: write "
+            f"subs: {shortened(argument)} is not a mapping from symbols to values: write "
             f"f.subs({{x: 3}}), "
             "f.subs(x, 3) or f.subs([(x, 3), (y, 4)])"
         )
     later: set[str] = set()
-    for key, value in reversed(given):
+    for key, value in reversed(argument):
         again = [x.name for x in free_symbols([assembled(value)]) if x.name in later]
         if again:
             raise ValueError(
@@ -93,7 +93,7 @@ def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
         if name in later:
             raise ValueError(f"subs: {name} is given twice")
         later.add(name)
-    return substitute(f, dict(given))
+    return substitute(f, dict(argument))
 
 
 def named(
@@ -110,7 +110,7 @@ def named(
         )
     by_name = {x.name: x for x in symbols}
     wanted = set(by_name.values())
-    found: dict[Expr, Any] = {}
+    by_symbol: dict[Expr, Any] = {}
     for key, value in given.items():
         if isinstance(key, str):
             x = by_name.get(key)
@@ -126,12 +126,12 @@ def named(
                     )
                 )
         elif isinstance(key, Expr) and isinstance(key.op, ops.Symbol):
-            found_as = become(key, wanted)
-            x = found_as if found_as in wanted else None
+            stand_in = become(key, wanted)
+            x = stand_in if stand_in in wanted else None
         else:
             raise TypeError(f"{name}: {shortened(key)} is not a symbol; only symbols have values")
         if x is not None:
-            if x in found:
+            if x in by_symbol:
                 raise TypeError(f"{name}: symbol {x.name} is given twice")
-            found[x] = value
-    return found
+            by_symbol[x] = value
+    return by_symbol

@@ -51,13 +51,13 @@ def leaves_like(tree: Any, of: Any) -> list[Any] | None:
         pairs = list(zip(tree, of, strict=True))
     else:
         return None if isinstance(tree, dict | tuple | list) else [tree]
-    found: list[Any] = []
+    result: list[Any] = []
     for branch, there in pairs:
         leaves = leaves_like(branch, there)
         if leaves is None:
             return None
-        found += leaves
-    return found
+        result += leaves
+    return result
 
 
 def shown(tree: Any) -> str:

@@ -43,13 +43,13 @@ def repeated(
     Condition and body are over carry, a symbol of init's shape that stands in no operand, and what
     they take from outside.
     """
-    (condition, body), others = captured([condition, as_real(body)], carry)
-    params = [*others.values()]
+    (condition, body), captures = captured([condition, as_real(body)], carry)
+    params = [*captures.values()]
     op = steps_op(condition, body, carry, params, max_steps)
-    count = opaque(op, init, *others)
+    count = opaque(op, init, *captures)
     start, n = named_dummy("init", carry.shape), free_length(names(topological([body, carry])))
     last = _last(trajectory(body, carry, start, {}, {}, n), n)
-    operands = {start: init, **{symbol: x for x, symbol in others.items()}}
+    operands = {start: init, **{symbol: x for x, symbol in captures.items()}}
     held = lambda: _held(body, carry, start, params, n)  # noqa: E731
     return sized(last, n, operands, count, held), count
 
@@ -65,14 +65,14 @@ def _held(body: Expr, carry: Expr, start: Expr, params: Sequence[Expr], n: Lengt
     where the loop has ended, and the operands of another loop where it has no step.
     """
     count, t = named_dummy("count", (), int), named_dummy("t", (), int)
-    others = {x: named_dummy("other", x.shape, x.dtype) for x in (start, *params)}
-    first, *safe = (where(count > 0, x, other) for x, other in others.items())
+    stand_ins = {x: named_dummy("other", x.shape, x.dtype) for x in (start, *params)}
+    first, *safe = (where(count > 0, x, other) for x, other in stand_ins.items())
     runs = t < count
     at = {carry: where(runs, carry, detach(first)), **dict(zip(params, safe, strict=True))}
     (stepped,) = replaced([body], at)
     held = where(runs, stepped, carry)
     path = trajectory(held, carry, start, {t: arange(0, n)}, {}, n)
-    return Held(_last(path, n), count, {other: x for x, other in others.items()})
+    return Held(_last(path, n), count, {other: x for x, other in stand_ins.items()})
 
 
 # The number of steps ------------------------------------------------------------------------------
@@ -120,10 +120,10 @@ class Steps(ops.Opaque):
         return self.name, [*functions, f"max_steps={self.max_steps}"]
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        known = known_lengths(self.inside, self.symbols, lengths)
-        if not known:
+        sizes = known_lengths(self.inside, self.symbols, lengths)
+        if not sizes:
             return self
-        inside, (carry, *params) = of_lengths("while_loop", self.inside, self.symbols, known)
+        inside, (carry, *params) = of_lengths("while_loop", self.inside, self.symbols, sizes)
         condition, body = inside
         return steps_op(condition, body, carry, params, self.max_steps)
 
@@ -138,9 +138,9 @@ def steps_op(
     roles = [("c", 0, carry), *(("p", k, p) for k, p in enumerate(params))]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     condition, body = replaced([condition, body], place)
-    own = place[carry], tuple([place[p] for p in params])
-    key = (Steps, condition, body, *own, max_steps)
-    return intern_op(key, lambda: Steps(condition, body, *own, max_steps))
+    inner = place[carry], tuple([place[p] for p in params])
+    key = (Steps, condition, body, *inner, max_steps)
+    return intern_op(key, lambda: Steps(condition, body, *inner, max_steps))
 
 
 def too_many(op: Steps) -> RuntimeError:

@@ -70,8 +70,8 @@ _marks(
 )
 _marks(
     "masks-are-not-hoisted",
-    "        if g.mark == HOISTED:\n            found = self.inside(",
-    "        if False:\n            found = self.inside(",
+    "        if g.mark == HOISTED:\n            inside = self.inside(",
+    "        if False:\n            inside = self.inside(",
     "test_a_norm_shows_the_zeros_of_its_gradient",
 )
 
@@ -79,8 +79,8 @@ _marks(
 
 _walks(
     "reverse-keeps-the-last-flow",
-    "                        flows.append(flow)\n    return found",
-    "                        flows[:] = [flow]\n    return found",
+    "                        flows.append(flow)\n    return cotangents",
+    "                        flows[:] = [flow]\n    return cotangents",
     "test_product_rule",
 )
 _walks(
@@ -112,8 +112,8 @@ _walks(
 
 _variables(
     "shares-of-other-slices-are-forgotten",
-    "            near: Iterable[ops.Slice] = self.slices.near(own)\n",
-    "            near: Iterable[ops.Slice] = ()\n",
+    "            candidates: Iterable[ops.Slice] = self.slices.near(first)\n",
+    "            candidates: Iterable[ops.Slice] = ()\n",
     "test_jacobians_by_components",
 )
 _variables(
@@ -130,8 +130,8 @@ _variables(
 )
 _variables(
     "overlapping-inputs-are-taken",
-    "            if near is not None:\n                raise _overlap(",
-    "            if near is None:\n                continue\n            if False:\n"
+    "            if overlapping is not None:\n                raise _overlap(",
+    "            if overlapping is None:\n                continue\n            if False:\n"
     "                raise _overlap(",
     "test_tangents_of_overlapping_inputs_are_refused",
 )
@@ -191,8 +191,8 @@ _walks(
 )
 _walks(
     "tangents-of-joins-are-padded",
-    "        elif node.op.__class__ is ops.Concat and sum(x in found for x in node.args) > 1:",
-    "        elif node.op.__class__ is ops.Concat and sum(x in found for x in node.args) > 99:",
+    "        elif node.op.__class__ is ops.Concat and sum(x in pushed for x in node.args) > 1:",
+    "        elif node.op.__class__ is ops.Concat and sum(x in pushed for x in node.args) > 99:",
     "test_the_tangent_is_one_join_of_tangents",
 )
 _walks(
@@ -209,7 +209,7 @@ _walks(
 )
 _walks(
     "parts-are-added-as-pads",
-    "    return total([linear(op, x) for op, x in merged.items()]) if whole is None else whole[0]",
+    "    return total([linear(op, x) for op, x in merged.items()]) if joint is None else joint[0]",
     "    return total([linear(op, x) for op, x in merged.items()])",
     "test_no_tangent_is_a_sum_of_pads",
 )
@@ -322,8 +322,8 @@ _texts(
 )
 _texts(
     "parse-subtracts-from-the-right",
-    "            found.append((1 if isinstance(node.op, ast.Add) else -1, node.right))",
-    "            found.append((1, node.right))",
+    "            signed.append((1 if isinstance(node.op, ast.Add) else -1, node.right))",
+    "            signed.append((1, node.right))",
     "test_texts_are_what_python_makes_of_them",
 )
 _texts(
@@ -380,8 +380,8 @@ _pickling(
 )
 _pickling(
     "a-scatter-comes-back-as-a-gather",
-    "return found if cls is ops.Gather else found.transposed(0, ())",
-    "return found",
+    "return gather if cls is ops.Gather else gather.transposed(0, ())",
+    "return gather",
     "test_every_op_comes_back_as_the_same_node",
 )
 

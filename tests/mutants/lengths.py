@@ -14,8 +14,8 @@ FAMILIES = (_lengths, _learning, _lines, _conditions)
 
 _lengths(
     "quotients-of-coefficients-towards-zero",
-    "whole = _length({monomial: c // by for monomial, c in length.terms})",
-    "whole = _length({monomial: int(c / by) for monomial, c in length.terms})",
+    "quotient = _length({monomial: c // by for monomial, c in length.terms})",
+    "quotient = _length({monomial: int(c / by) for monomial, c in length.terms})",
     "test_lengths.py::test_texts",
 )
 _lengths(
@@ -39,8 +39,8 @@ _lengths(
 )
 _lengths(
     "an-order-told-by-the-wrong-end",
-    "near, far = (low, high) if upward else (high, low)",
-    "near, far = (high, low) if upward else (low, high)",
+    "first_end, last_end = (low, high) if upward else (high, low)",
+    "first_end, last_end = (high, low) if upward else (low, high)",
     "test_an_order_is_told_where_it_holds_everywhere",
 )
 _lengths(
@@ -80,8 +80,8 @@ _lengths(
 
 _learning(
     "a-name-solved-with-the-wrong-sign",
-    "found = (length - there) // slope if slope > 0",
-    "found = (length + there) // slope if slope > 0",
+    "value = (length - there) // slope if slope > 0",
+    "value = (length + there) // slope if slope > 0",
     "test_lengths_are_solved_and_checked",
 )
 _learning(
@@ -92,14 +92,14 @@ _learning(
 )
 _learning(
     "a-remainder-is-not-seen",
-    "if rest.replaced({new[0]: found}) != length or",
+    "if rest.replaced({new[0]: value}) != length or",
     "if",
     "test_lengths_are_solved_and_checked",
 )
 _learning(
     "a-length-of-minus-one-passes",
-    "        if length < 0:\n            told = ",
-    "        if length < -1:\n            told = ",
+    "        if length < 0:\n            stated = ",
+    "        if length < -1:\n            stated = ",
     "test_lengths_are_solved_and_checked",
 )
 _learning(
@@ -144,7 +144,7 @@ _lines(
 )
 _lines(
     "a-reverse-needs-what-the-slice-does-not",
-    "    if isinstance(places, Line) and not _imply(given, [*places.needs(length)[2:]]):\n"
+    "    if isinstance(places, Line) and not _imply(bounds, [*places.needs(length)[2:]]):\n"
     "        raise LookupError\n",
     "",
     "test_reversed_slices_have_the_lengths_of_the_slices",
@@ -190,16 +190,16 @@ _lines(
 
 _conditions(
     "two-conditions-have-one-length",
-    'tried = itertools.chain(first, (f"{told}_{k}" for k in itertools.count(1)))',
-    'tried = itertools.chain(["true_"], (f"{told}_{k}" for k in itertools.count(1)))\n'
+    'tried = itertools.chain(first, (f"{description}_{k}" for k in itertools.count(1)))',
+    'tried = itertools.chain(["true_"], (f"{description}_{k}" for k in itertools.count(1)))\n'
     '    _VECTORS.pop("true_", None)',
     "test_a_condition_has_one_length_and_others_have_others",
     "test_conditions.py::test_values_are_numpys[names-two_lengths]",
 )
 _conditions(
     "lengths-stay-when-conditions-are-substituted",
-    "if own != found:",
-    "if own == 0:",
+    "if before != after:",
+    "if before == 0:",
     "test_other_values_have_lengths_of_their_own",
 )
 _conditions(
@@ -222,8 +222,8 @@ _conditions(
 )
 _conditions(
     "the-first-condition-is-closed-first",
-    "own = [*conditions][-1]",
-    "own = [*conditions][0]",
+    "name = [*conditions][-1]",
+    "name = [*conditions][0]",
     "test_conditions.py::test_values_are_numpys[numbers-taken_twice]",
     "test_random_programs",
 )
@@ -247,7 +247,7 @@ _conditions(
 )
 _conditions(
     "places-in-rows-are-those-of-columns",
-    "found.append(flat % length)",
-    "found.append(flat // length)",
+    "columns.append(flat % length)",
+    "columns.append(flat // length)",
     "test_places_are_numpys[shape1]",
 )

@@ -18,8 +18,8 @@ _scan(
 )
 _scan(
     "parts-of-the-carry-are-taken-out-of-the-loop",
-    "found[node] = max([found[x] for x in node.args], default=_FREE)",
-    "found[node] = min([found[x] for x in node.args], default=_FREE)",
+    "levels[node] = max([levels[x] for x in node.args], default=_FREE)",
+    "levels[node] = min([levels[x] for x in node.args], default=_FREE)",
     "test_scan.py::test_values[rnn]",
 )
 _scan(
@@ -65,13 +65,13 @@ _scan(
 )
 _scan(
     "tangents-of-xs-are-those-of-the-first-alone",
-    "given = {wanted[k - 1]: t for k, t in tangents.items() if k}",
-    "given = {wanted[k - 1]: t for k, t in tangents.items() if k == 1}",
+    "seeds = {wanted[k - 1]: t for k, t in tangents.items() if k}",
+    "seeds = {wanted[k - 1]: t for k, t in tangents.items() if k == 1}",
     "test_scan.py::test_derivatives_of_the_second_order_in_each_way[rnn]",
 )
 _scan(
     "wide-parts-are-taken-out-of-the-loop",
-    "and widest[node] <= _WIDER * given:",
+    "and widest[node] <= _WIDER * budget:",
     "and widest[node] >= 0:",
     "test_what_is_wide_stays_in_the_loop",
 )
@@ -107,8 +107,8 @@ _scan(
 )
 _scan(
     "cotangents-of-operands-change-places",
-    "[wanted[k - 1] for k in others], [each]",
-    "[wanted[k - 1] for k in others[::-1]], [each]",
+    "[wanted[k - 1] for k in outer], [each]",
+    "[wanted[k - 1] for k in outer[::-1]], [each]",
     "test_scan.py::test_gradients[garch]",
     "test_scan.py::test_gradients[rnn]",
 )
@@ -220,8 +220,8 @@ _while(
 )
 _while(
     "loops-without-steps-are-computed-of-what-they-have",
-    "first, *safe = (where(count > 0, x, other) for x, other in others.items())",
-    "first, *safe = others",
+    "first, *safe = (where(count > 0, x, other) for x, other in stand_ins.items())",
+    "first, *safe = stand_ins",
     "test_loops_that_have_ended_compute_nothing_that_fails[counts1]",
 )
 _while(
@@ -262,8 +262,8 @@ _while(
 )
 _while(
     "cotangents-of-what-loops-share-are-those-of-the-first",
-    "return contract([(found, word)], word[ndim:])",
-    "return found[0]",
+    "return contract([(path, word)], word[ndim:])",
+    "return path[0]",
     "test_a_batch_has_a_mesh_for_each",
 )
 _while(
@@ -327,8 +327,8 @@ _scan(
 
 _checkpoints(
     "cotangents-of-segments-run-forward",
-    "whole = fold(steps, rows, carried, inits, xs, n, not op.reverse)",
-    "whole = fold(steps, rows, carried, inits, xs, n, op.reverse)",
+    "result = fold(steps, rows, carried, inits, xs, n, not op.reverse)",
+    "result = fold(steps, rows, carried, inits, xs, n, op.reverse)",
     "test_checkpoints.py::test_values_and_gradients",
 )
 _checkpoints(
@@ -394,7 +394,7 @@ _checkpoints(
 )
 _checkpoints(
     "zeros-of-masks-in-segments-are-forgotten",
-    "return whole, _Shares(places, size, width, mark)",
-    "return whole, _Shares(places, size, width, NONE)",
+    "return result, _Shares(places, size, width, mark)",
+    "return result, _Shares(places, size, width, NONE)",
     "test_checkpoints.py::test_zeros_of_a_mask_meet_no_infinite_slope_outside",
 )

@@ -53,7 +53,7 @@ _shards(
 )
 _shards(
     "a-result-with-rows-passes",
-    "        if known[output].axis is not None:",
+    "        if levels[output].axis is not None:",
     "        if False:",
     "test_bad_input",
 )

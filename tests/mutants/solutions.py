@@ -9,14 +9,14 @@ FAMILIES = (_solution,)
 
 _solution(
     "roots-are-pulled-through-the-untransposed-jacobian",
-    "made = opaque(_SOLVE, matrix_transpose(matrix) if transposed else matrix, columns)",
-    "made = opaque(_SOLVE, matrix, columns)",
+    "solution = opaque(_SOLVE, matrix_transpose(matrix) if transposed else matrix, columns)",
+    "solution = opaque(_SOLVE, matrix, columns)",
     "test_a_deep_equilibrium_is_the_iteration_written_out",
 )
 _solution(
     "derivatives-of-roots-have-no-sign",
-    "return Flow(scale(-1, reshape(made, shape)), DEEP if flow.mark else NONE)",
-    "return Flow(reshape(made, shape), DEEP if flow.mark else NONE)",
+    "return Flow(scale(-1, reshape(solution, shape)), DEEP if flow.mark else NONE)",
+    "return Flow(reshape(solution, shape), DEEP if flow.mark else NONE)",
     "test_derivatives_of_roots_to_order_five[cubic]",
 )
 _solution(
@@ -217,8 +217,8 @@ _solution(
 )
 _solution(
     "parts-of-an-unknown-are-taken-in-the-order-they-are-returned",
-    "leaves = leaves_like(found, self.tree)",
-    "leaves = leaves_of(found)",
+    "leaves = leaves_like(output, self.tree)",
+    "leaves = leaves_of(output)",
     "test_what_fits_no_structure_says_so",
 )
 _solution(

@@ -197,27 +197,27 @@ def _slices(steps: tuple[Step, ...]) -> tuple[Any, ...]:
     return (..., *(slice(*step) for step in steps))
 
 
-def _bound_step(step: Step, dim: Dim, known: Dim, lengths: Callable[[Shape], Shape]) -> Step:
-    """A slice of an axis of length ``dim``, which is ``known`` now, in its one spelling."""
+def _bound_step(step: Step, dim: Dim, length: Dim, lengths: Callable[[Shape], Shape]) -> Step:
+    """A slice of an axis of length ``dim``, which is ``length`` now, in its one spelling."""
     places = places_of(step, dim) if isinstance(dim, Length) else None
-    if isinstance(places, int) and isinstance(known, int):
-        if not -known <= places < known:
-            raise _too_short(step, dim, known)
-        return between(places % known, places % known + 1, known)
+    if isinstance(places, int) and isinstance(length, int):
+        if not -length <= places < length:
+            raise _too_short(step, dim, length)
+        return between(places % length, places % length + 1, length)
     if not isinstance(places, Line) or not places.length:
         return step
     first, stop = lengths((places.first, places.stop))
     line = Line(first, stop, places.step)  # type: ignore[arg-type]  # lengths, as before
-    if isinstance(known, Length):
-        return step_of(line, known)
+    if isinstance(length, Length):
+        return step_of(line, length)
     if any(need < 0 for need in lengths(tuple(places.needs(dim)))):  # type: ignore
-        raise _too_short(step, dim, known)
-    return step_of(range(*line), known)
+        raise _too_short(step, dim, length)
+    return step_of(range(*line), length)
 
 
-def _too_short(step: Step, dim: Dim, known: Dim) -> ShapeError:
+def _too_short(step: Step, dim: Dim, length: Dim) -> ShapeError:
     taken = steps_text([step])[0]
-    return ShapeError(f"slice: [{taken}] of an axis of length {dim}, which is {known}")
+    return ShapeError(f"slice: [{taken}] of an axis of length {dim}, which is {length}")
 
 
 class _Sliced(Linear):
@@ -683,9 +683,9 @@ class Fourier(_Same):
 
 def _circle(of: Arithmetic, part: str, turns: Fraction) -> Any:
     """The cosine or sine of ``turns`` times π."""
-    known = {0: (1, 0), Fraction(1, 2): (0, 1), 1: (-1, 0), Fraction(3, 2): (0, -1)}.get(turns)
-    if known is not None:
-        return of.number(known[part == "sin"])
+    exact = {0: (1, 0), Fraction(1, 2): (0, 1), 1: (-1, 0), Fraction(3, 2): (0, -1)}.get(turns)
+    if exact is not None:
+        return of.number(exact[part == "sin"])
     return of.named(part, of.product([of.number(turns), of.exact(exact_op("pi", sp.pi))]))
 
 

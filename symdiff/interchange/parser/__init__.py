@@ -78,23 +78,23 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     names = _NUMBERS
     lengths: dict[str, Expr] = {}
     if symbols.__class__ is not tuple or symbols:
-        given, lengths = _given(symbols)
-        names = _NUMBERS | lengths | given
+        values, lengths = _given(symbols)
+        names = _NUMBERS | lengths | values
     if len(text) > _MOST_CHARACTERS:
         reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
         fail(text, _MOST_CHARACTERS, reason)
     with allowance(_MOST_LISTED):
         for line in lines(text):
-            found = _formula(text, line, names)
+            result = _formula(text, line, names)
             if not line.name:
                 break
             if line.name in names:
                 fail(text, line.position, f"{line.name} has a meaning already")
             names = {**names} if names is _NUMBERS else names
-            names[line.name] = found
+            names[line.name] = result
     if any(names[name] is not length for name, length in lengths.items()):
-        free_symbols(found)  # raises where a symbol has the name of a length
-    return found
+        free_symbols(result)  # raises where a symbol has the name of a length
+    return result
 
 
 def _formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
@@ -116,6 +116,6 @@ def _given(
     for name in named:
         if not isinstance(name, str):
             raise unfit("parse", "symbols", "names as keys", name)
-    given = {normal(name): as_expr(value, "parse", "symbols") for name, value in named.items()}
-    dims = [dim for x in given.values() for dim in x.shape if isinstance(dim, Length)]
-    return given, {name: named_size(name) for dim in dims for name in dim.names}
+    by_name = {normal(name): as_expr(value, "parse", "symbols") for name, value in named.items()}
+    dims = [dim for x in by_name.values() for dim in x.shape if isinstance(dim, Length)]
+    return by_name, {name: named_size(name) for dim in dims for name in dim.names}

@@ -69,10 +69,10 @@ def _kind(annotation: str) -> Kind:
 
 
 def _public() -> dict[str, Callable[..., Any]]:
-    found = {name: getattr(functions, name) for name in dir(functions)} | {"detach": detach}
+    candidates = {name: getattr(functions, name) for name in dir(functions)} | {"detach": detach}
     return {
         name: function
-        for name, function in found.items()
+        for name, function in candidates.items()
         if not isinstance(function, type)
         and not any("Callable" in str(a) for a in function.__annotations__.values())
     }
@@ -138,16 +138,16 @@ def argument(function: Declared, parameter: str, value: object) -> Any:
         if not isinstance(value, list | tuple) or isinstance(value, Results):
             raise ValueError("the arrays stand in a list, [a, b]")
         return [operand(v) for v in value]
-    found = literal(value, lengths="Dim" in said)
+    parsed = literal(value, lengths="Dim" in said)
     if not ("str" in said or "Dim" in said or said == "object"):
-        for text in _texts(found):
+        for text in _texts(parsed):
             raise ValueError(_refusal(text))
-    if said in ("int", "int | None") and isinstance(found, float | bool | list | tuple):
+    if said in ("int", "int | None") and isinstance(parsed, float | bool | list | tuple):
         raise ValueError(f"{parameter} is an integer")
-    if kind is Kind.AXES and isinstance(found, list | tuple) and len(found) > MOST_AXES:
+    if kind is Kind.AXES and isinstance(parsed, list | tuple) and len(parsed) > MOST_AXES:
         raise ValueError(f"more than {MOST_AXES} axes")
-    if kind is Kind.ANY or not _has_expressions(found):
-        return found
+    if kind is Kind.ANY or not _has_expressions(parsed):
+        return parsed
     if kind is Kind.DATA:
         return operand(value)
     raise ValueError(
@@ -165,8 +165,8 @@ def key(value: object) -> Any:
         if not all(end is None or isinstance(end, int | Length) for end in ends):
             raise ValueError("the ends and the step of a slice are integers")
         return slice(*ends)
-    found = literal(value)
-    return operand(value) if isinstance(value, list) and _has_expressions(found) else found
+    parsed = literal(value)
+    return operand(value) if isinstance(value, list) and _has_expressions(parsed) else parsed
 
 
 def literal(value: object, lengths: bool = False) -> Any:

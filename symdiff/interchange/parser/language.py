@@ -74,8 +74,8 @@ def _functions() -> dict[str, Entry]:
     }
     aliases = {name: facts.aliases for name, facts in FACTS.items()}
     aliases |= {"divide": "true_divide", "deg2rad": "radians", "rad2deg": "degrees"}
-    for name, others in aliases.items():
-        table |= dict.fromkeys(others.split(), table[name])
+    for name, words in aliases.items():
+        table |= dict.fromkeys(words.split(), table[name])
     return table
 
 
@@ -95,8 +95,8 @@ def length_of(x: Expr) -> Length | None:
     """The length that an expression is, where it is written in nothing but lengths."""
     if x.shape or not all(node.args or isinstance(node.op, _OF_LENGTHS) for node in nodes(x)):
         return None
-    found = as_length(str(x))
-    return found if isinstance(found, Length) else None
+    length = as_length(str(x))
+    return length if isinstance(length, Length) else None
 
 
 # Leaves of a polynomial in lengths: their names, and numbers, which are sums of nothing.

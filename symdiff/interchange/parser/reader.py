@@ -64,10 +64,12 @@ def _meant(name: str) -> str:
     import difflib
 
     short = len(name) <= 2
-    near = difflib.get_close_matches(name, [*FUNCTIONS, *PUBLIC], n=1, cutoff=0.8 if short else 0.6)
-    if not near or len(name) == 1:
+    close = difflib.get_close_matches(
+        name, [*FUNCTIONS, *PUBLIC], n=1, cutoff=0.8 if short else 0.6
+    )
+    if not close or len(name) == 1:
         return "write * between factors"
-    return f"did you mean {near[0]}?{' If not, write * between factors' if short else ''}"
+    return f"did you mean {close[0]}?{' If not, write * between factors' if short else ''}"
 
 
 def _misread(source: str, place: int, said: str) -> str:
@@ -107,8 +109,8 @@ class Reader:
     def terms_of_part(self) -> Terms:
         """The terms of the part: one, unless it is a sum."""
         chain = self.chain(self.tree())
-        own = [term for _, term in self.own(chain)]
-        return self.terms(chain, [self.operand(term, self.value(term)) for term in own])
+        new_terms = [term for _, term in self.own(chain)]
+        return self.terms(chain, [self.operand(term, self.value(term)) for term in new_terms])
 
     def tree(self) -> ast.expr:
         """Python's syntax tree of the part."""
@@ -127,13 +129,13 @@ class Reader:
 
     def chain(self, tree: ast.expr) -> list[tuple[int, ast.expr]]:
         """The terms of ``a + b - c``, with their signs, up to a bracket."""
-        found: list[tuple[int, ast.expr]] = []
+        signed: list[tuple[int, ast.expr]] = []
         node = tree
         # Brackets do not show in the tree, but they move the column at which an operand begins.
         while _is_sum(node) and node.col_offset == tree.col_offset:
-            found.append((1 if isinstance(node.op, ast.Add) else -1, node.right))
+            signed.append((1 if isinstance(node.op, ast.Add) else -1, node.right))
             node = node.left
-        return [*found, (1, node)][::-1]
+        return [*signed, (1, node)][::-1]
 
     def own(self, chain: list[tuple[int, ast.expr]]) -> list[tuple[int, ast.expr]]:
         """The chain without the earlier part that it may begin with."""
@@ -141,10 +143,10 @@ class Reader:
 
     def terms(self, chain: list[tuple[int, ast.expr]], values: list[Expr]) -> Terms:
         """The terms of a chain, given the values of its own ones."""
-        own = self.own(chain)
+        new_part = self.own(chain)
         # An earlier part is used once, so its list may grow.
-        terms = [] if own is chain else self.earlier[self.place(chain[0][1]) or 0]
-        terms += [(sign, value) for (sign, _), value in zip(own, values, strict=True)]
+        terms = [] if new_part is chain else self.earlier[self.place(chain[0][1]) or 0]
+        terms += [(sign, value) for (sign, _), value in zip(new_part, values, strict=True)]
         return terms
 
     def added(self, terms: Terms) -> Expr:
@@ -179,8 +181,8 @@ class Reader:
                 stack.extend((operand, None) for operand in reversed(operands))
                 continue
             first = len(values) - len(operands)
-            found, values[first:] = values[first:], []
-            values.append(self.built(node, operands, found))
+            operand_values, values[first:] = values[first:], []
+            values.append(self.built(node, operands, operand_values))
         return values[0]
 
     def operands(self, node: ast.expr) -> list[ast.expr]:
@@ -276,9 +278,9 @@ class Reader:
             case ast.Subscript():
                 return self.subscripted(node, *values)
             case ast.Slice():
-                given = iter(values)
+                bounds = iter(values)
                 ends = (node.lower, node.upper, node.step)
-                return slice(*(None if end is None else next(given) for end in ends))
+                return slice(*(None if end is None else next(bounds) for end in ends))
             case ast.Attribute():
                 return values[0].T if node.attr == "T" else values[0].mT
         raise AssertionError(node)
@@ -341,11 +343,11 @@ class Reader:
             several = function.signature.parameters[parameter].kind is Parameter.VAR_POSITIONAL
             if several and len(pairs) > MOST_AXES:
                 self.fail(node, f"{name}: more than {MOST_AXES} operands")
-            found = [
+            parsed = [
                 self.told(place, f"{name}: ", argument, function, parameter, value)
                 for place, value in (pairs if several else [pairs])
             ]
-            bound.arguments[parameter] = tuple(found) if several else found[0]
+            bound.arguments[parameter] = tuple(parsed) if several else parsed[0]
         self.check_powers(node, function, bound.arguments)
         try:
             result = function.build(*bound.args, **bound.kwargs)
@@ -409,8 +411,8 @@ class Reader:
         place = self.place(node)
         if place is not None:
             return self.added(self.earlier[place])
-        known = self.names.get(node.id)
-        return symbol(node.id) if known is None else known
+        value = self.names.get(node.id)
+        return symbol(node.id) if value is None else value
 
     def literal(self, node: ast.Constant) -> Any:
         """A literal; a number is exact where the floats have only infinity or 0 for it."""

@@ -193,18 +193,18 @@ def scan(text: str, start: int, stop: int) -> list[Stretch]:
         if word == "=" or word == ":":
             _check_sign(text, word, position, level, part, after_name)
         part.put(word, position)
-        here = len(part.words)
+        operand_start = len(part.words)
         if additive:
-            level.plus, level.times, level.product = level.plus + 1, 0, here
+            level.plus, level.times, level.product = level.plus + 1, 0, operand_start
         elif chained:
             level.times += 1
         elif word in ("(", "["):
-            levels.append(_Level(here, word, word == "(" and after_name))
+            levels.append(_Level(operand_start, word, word == "(" and after_name))
         elif word in (")", "]"):
             if len(levels) > 1:
                 levels.pop()
         elif word in _SEPARATORS:
-            level.begin(here)
+            level.begin(operand_start)
         after_operand, after_name = word in (")", "]"), False
     if not part.words:
         fail(text, start, "an empty text is no formula")

@@ -183,8 +183,8 @@ class Decision(Stepwise):
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
         """As of every function; by the formula."""
-        known = all(argument.is_Rational for argument in args)
-        return rational_or_none(cls.formula(*args)) if known else None
+        rational = all(argument.is_Rational for argument in args)
+        return rational_or_none(cls.formula(*args)) if rational else None
 
     def _eval_evalf(self, prec: int) -> sp.Expr | None:
         return self.formula(*self.args)._eval_evalf(prec)
@@ -267,12 +267,12 @@ def settled(value: Callable[[], mpf]) -> mpf:
     extra, last = 30, None
     while extra < 10_000:
         with mp.extraprec(extra):
-            found = value()
-        if mp.isnan(found):
-            return found
+            current = value()
+        if mp.isnan(current):
+            return current
         if last is not None and (
-            found == last or mp.fabs(found - last) <= mp.eps * mp.fabs(found) / 4
+            current == last or mp.fabs(current - last) <= mp.eps * mp.fabs(current) / 4
         ):
-            return +found
-        extra, last = 2 * extra, found
+            return +current
+        extra, last = 2 * extra, current
     raise mp.libmp.NoConvergence

@@ -113,11 +113,11 @@ def _rgamma_value(n: int, x: mpf) -> mpf:
 
 def _of_powers_of_gamma(n: int, sign: int, x: mpf) -> list[mpf]:
     """The derivatives of Γ^sign, over Γ^sign, to the n-th, for x > 0."""
-    found, slopes = [mp.mpf(1)], [sign * mp.psi(i, x) for i in range(n)]
+    coefficients, slopes = [mp.mpf(1)], [sign * mp.psi(i, x) for i in range(n)]
     for k in range(n):
-        terms = (mp.binomial(k, i) * found[k - i] * slopes[i] for i in range(k + 1))
-        found.append(mp.fsum(terms))
-    return found
+        terms = (mp.binomial(k, i) * coefficients[k - i] * slopes[i] for i in range(k + 1))
+        coefficients.append(mp.fsum(terms))
+    return coefficients
 
 
 class gammasgn(Stepwise):

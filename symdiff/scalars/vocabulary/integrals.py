@@ -415,8 +415,8 @@ def dawsn_series(n: int, x: mpf) -> list[mpf]:
                 term *= (2 * k - 1) / (2 * x * x)
         else:
             total = mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
-        found = [total]
+        coefficients = [total]
         for k in range(n):
-            rest = -2 * found[k - 1] if k else 1
-            found.append((rest - 2 * x * found[k]) / (k + 1))
-    return [+c for c in found]
+            rest = -2 * coefficients[k - 1] if k else 1
+            coefficients.append((rest - 2 * x * coefficients[k]) / (k + 1))
+    return [+c for c in coefficients]

@@ -359,16 +359,16 @@ def planar(name: str, n: int, m: int) -> tuple[int, tuple[tuple[int, int, int], 
     terms: dict[tuple[int, int], int] = {(i, j): k}
     degree = 1
     for by_first in (*[True] * builtins.max(n - 1, 0), *[False] * (m if n else m - 1)):
-        found: dict[tuple[int, int], int] = {}
+        powers: dict[tuple[int, int], int] = {}
         for (i, j), k in terms.items():
             power = i if by_first else j
             one_less = (i - 1, j) if by_first else (i, j - 1)
             for more in ((2, 0), (0, 2)) if power else ():
                 key = (one_less[0] + more[0], one_less[1] + more[1])
-                found[key] = found.get(key, 0) + power * k
+                powers[key] = powers.get(key, 0) + power * k
             key = (i + 1, j) if by_first else (i, j + 1)
-            found[key] = found.get(key, 0) - (degree + q) * k
-        terms = {key: k for key, k in found.items() if k}
+            powers[key] = powers.get(key, 0) - (degree + q) * k
+        terms = {key: k for key, k in powers.items() if k}
         degree, q = degree + 1, q + 1
     return q, tuple((i, j, k) for (i, j), k in sorted(terms.items()))
 

@@ -150,8 +150,8 @@ def log_ndtr_series(n: int, x: mpf) -> list[mpf]:
         for k in range(1, n):
             square = mp.fsum(h[j] * h[k - 1 - j] for j in range(k))
             h.append(-(x * h[-1] + (h[-2] if k > 1 else 0) + square) / k)
-        found = [logarithm, *(c / k for k, c in enumerate(h, 1))]
-    return [+c for c in found]
+        coefficients = [logarithm, *(c / k for k, c in enumerate(h, 1))]
+    return [+c for c in coefficients]
 
 
 class ndtri(Transcendental):

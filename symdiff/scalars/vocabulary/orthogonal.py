@@ -51,8 +51,8 @@ class Polynomial(ScalarFunction):
     def at(cls, n: Any, *operands: Any) -> Any:
         """The value by the recurrence, of any kind of numbers: exactly, if they are Fractions."""
         order = integer_order(cls.__name__, n)
-        *given, x = operands
-        alpha = given[0] if given else 0
+        *parameters, x = operands
+        alpha = parameters[0] if parameters else 0
         below: Any = 0
         last: Any = 1
         for k in range(order):
@@ -85,10 +85,10 @@ class Polynomial(ScalarFunction):
 def _number(cls: type[Polynomial], n: mpf, *operands: mpf) -> mpf:
     if integer_order(cls.__name__, n) == 0:
         return mp.mpf(1)
-    *given, x = operands
+    *parameters, x = operands
     if mp.isinf(x):  # by the leading term, which is all of a polynomial far beyond its zeros
-        x = mp.sign(x) * cls.beyond(n, *given)
-        return mp.sign(cls.at(n, *given, x)) * mp.inf
+        x = mp.sign(x) * cls.beyond(n, *parameters)
+        return mp.sign(cls.at(n, *parameters, x)) * mp.inf
     return settled(lambda: cls.at(n, *operands))
 
 

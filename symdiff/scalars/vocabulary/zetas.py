@@ -135,20 +135,20 @@ def _hurwitz(m: int, s: mpf, q: mpf) -> mpf:
 
 def zeta_series(n: int, s: mpf) -> list[mpf]:
     """The first n coefficients of Riemann's ζ(s + t) in powers of t, at the precision of s."""
-    own = context(s)
+    ctx = context(s)
     if s >= -1:
-        return hurwitz_series(n, s, own.mpf(1))
-    with own.extraprec(20 + builtins.max(own.mag(s), 0)):
+        return hurwitz_series(n, s, ctx.mpf(1))
+    with ctx.extraprec(20 + builtins.max(ctx.mag(s), 0)):
         y = 1 - s  # ζ(s) = 2 (2π)^(s-1) sin(πs/2) Γ(1-s) ζ(1-s) [25.4.1]
-        mirrored = [(-1) ** k * c for k, c in enumerate(hurwitz_series(n, y, own.mpf(1)))]
-        slopes = [-((-1) ** k) * own.psi(k, y) / own.factorial(k) for k in range(n)]
-        gamma = [own.gamma(y)]
+        mirrored = [(-1) ** k * c for k, c in enumerate(hurwitz_series(n, y, ctx.mpf(1)))]
+        slopes = [-((-1) ** k) * ctx.psi(k, y) / ctx.factorial(k) for k in range(n)]
+        gamma = [ctx.gamma(y)]
         for k in range(1, n):
-            gamma.append(own.fsum(gamma[k - 1 - i] * slopes[i] for i in range(k)) / k)
-        sine, cosine = own.sinpi(s / 2), own.cospi(s / 2)
+            gamma.append(ctx.fsum(gamma[k - 1 - i] * slopes[i] for i in range(k)) / k)
+        sine, cosine = ctx.sinpi(s / 2), ctx.cospi(s / 2)
         cycle = (sine, cosine, -sine, -cosine)
-        turned = [cycle[k % 4] * (own.pi / 2) ** k / own.factorial(k) for k in range(n)]
-        power = _exponential(n, own.log(2 * own.pi), 2 * own.power(2 * own.pi, s - 1))
+        turned = [cycle[k % 4] * (ctx.pi / 2) ** k / ctx.factorial(k) for k in range(n)]
+        power = _exponential(n, ctx.log(2 * ctx.pi), 2 * ctx.power(2 * ctx.pi, s - 1))
         return _product(_product(mirrored, gamma), _product(turned, power))
 
 
@@ -157,44 +157,44 @@ def hurwitz_series(n: int, s: mpf, q: mpf, regular: bool = False) -> list[mpf]:
 
     By Euler and Maclaurin's summation [25.11.5]; ``regular`` is without the pole, 1/(s + t - 1).
     """
-    own = context(s)
-    with own.extraprec(30 + 2 * n + builtins.max(own.mag(s), 0)):
-        bound = own.mpf(2) ** -own.prec
-        count = own.prec // 4 + n + 5
-        total = [own.mpf(0)] * n
+    ctx = context(s)
+    with ctx.extraprec(30 + 2 * n + builtins.max(ctx.mag(s), 0)):
+        bound = ctx.mpf(2) ** -ctx.prec
+        count = ctx.prec // 4 + n + 5
+        total = [ctx.mpf(0)] * n
         for k in range(count):
-            term = _exponential(n, -own.log(q + k), own.power(q + k, -s))
+            term = _exponential(n, -ctx.log(q + k), ctx.power(q + k, -s))
             total = [a + b for a, b in zip(total, term, strict=True)]
             # All further terms together are below twice this one where s exceeds q + k.
-            small = (own.fabs(b) <= bound * own.fabs(a) for a, b in zip(total, term, strict=True))
+            small = (ctx.fabs(b) <= bound * ctx.fabs(a) for a, b in zip(total, term, strict=True))
             if s > q + k + 2 and not regular and all(small):
                 return total
-        end, log = q + count, own.log(q + count)
-        power = _exponential(n + 1, -log, own.power(end, -s))
+        end, log = q + count, ctx.log(q + count)
+        power = _exponential(n + 1, -log, ctx.power(end, -s))
         tail = [end * c for c in power]
         if regular:
             tail[0] -= 1
         if s == 1:
             total = [a + b for a, b in zip(total, tail[1:], strict=True)]
         else:
-            last = own.mpf(0)
+            last = ctx.mpf(0)
             for k in range(n):
                 last = (tail[k] - last) / (s - 1)
                 total[k] += last
         total = [a + b / 2 for a, b in zip(total, power[:n], strict=False)]
-        sizes = [own.fabs(c) for c in total]
-        factor = [s / end, 1 / end, *[own.mpf(0)] * n][:n]  # (s + t)...(s + t + 2j - 2)/end^(2j-1)
-        for j in range(1, 4 * own.prec):
-            scale = own.bernoulli(2 * j) / own.factorial(2 * j)
+        sizes = [ctx.fabs(c) for c in total]
+        factor = [s / end, 1 / end, *[ctx.mpf(0)] * n][:n]  # (s + t)...(s + t + 2j - 2)/end^(2j-1)
+        for j in range(1, 4 * ctx.prec):
+            scale = ctx.bernoulli(2 * j) / ctx.factorial(2 * j)
             term = [scale * c for c in _product(power[:n], factor)]
             total = [a + b for a, b in zip(total, term, strict=True)]
-            sizes = [own.fabs(b) + a for a, b in zip(sizes, term, strict=True)]
-            if all(own.fabs(b) <= bound * a for a, b in zip(sizes, term, strict=True)):
+            sizes = [ctx.fabs(b) + a for a, b in zip(sizes, term, strict=True)]
+            if all(ctx.fabs(b) <= bound * a for a, b in zip(sizes, term, strict=True)):
                 return total
             for i in (2 * j - 1, 2 * j):
-                shifted = [own.mpf(0), *factor]
+                shifted = [ctx.mpf(0), *factor]
                 factor = [((s + i) * c + b) / end for c, b in zip(factor, shifted, strict=False)]
-    raise own.NoConvergence
+    raise ctx.NoConvergence
 
 
 def _exponential(n: int, rate: mpf, start: mpf) -> list[mpf]:
