@@ -1,1 +1,1 @@
-"""The graph: nodes, the ops that say what they do, and the algebra that builds them."""
+"""The graph: nodes, their ops, and the algebra that builds them."""

@@ -1,8 +1,8 @@
-"""Elementwise algebra: sums, products, powers and pointwise functions, each value in one spelling.
+"""Elementwise algebra: sums, products, powers and pointwise functions in normal form.
 
 Numbers are coefficients of a Sum, exponents of a Product, or the operand of a Fill.  ``+`` flattens
-short sums and merges like terms.  A product stays binary, so that sharing survives; where users
-write one with leaves among its factors, it is read through the nesting, so that equal bases meet.
+short sums and merges like terms.  A product stays binary, so that sharing survives.  Where a user
+multiplies leaves, ``mul`` reads through the nesting and merges equal bases.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ if TYPE_CHECKING:
 
 # A sum written with + grows to this many terms, then nests: term-by-term building stays linear.
 _FLAT_TERMS = 8
-# The size of products that are read through their nesting: eight leaves, or one and ten factors.
+# ``mul`` reads products up to this size through their nesting: eight leaves, or one leaf and ten
+# factors.
 _READ = 22
-# What is larger has a product in it.
+# A larger size means a product among the factors.
 _OPEN = 2
 
 _PLUS = ops.sum_op(0, (1, 1))
@@ -68,7 +69,7 @@ _MINUS_FIRST = ops.sum_op(0, (-1, 1))
 
 
 def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
-    """The operands broadcast to one shape; numbers in booleans' stead."""
+    """Broadcast the operands to one shape, booleans as numbers."""
     shape = operands[0].shape
     for x in operands:
         if x.shape != shape:
@@ -80,7 +81,7 @@ def aligned(name: str, *operands: Expr) -> tuple[Expr, ...]:
 
 
 def as_real(x: Expr) -> Expr:
-    """An integer or boolean as a real number, in floating point; numbers have no dtype."""
+    """An integer or boolean expression as a real one, in floating point; numbers have no dtype."""
     x = as_numeric(x)
     if x.dtype is float or number_of(x) is not None:
         return x
@@ -93,7 +94,7 @@ def floating(x: Expr) -> Expr:
 
 
 def _alike(a: Expr, b: Expr) -> bool:
-    """Two real expressions of one shape: nothing to broadcast, convert or merge."""
+    """Whether two real expressions of one shape need no broadcast, conversion or merge."""
     return a.shape == b.shape and a is not b and a.dtype is float and b.dtype is float
 
 
@@ -122,10 +123,10 @@ def sub(a: Expr, b: Expr) -> Expr:
 
 
 def _extended(a: Expr, c: Number, b: Expr) -> Expr | None:
-    """The short sum ``a`` with one term more, ``c * b``, as ``combine`` makes it; None elsewhere.
+    """Add the term ``c * b`` to the short sum ``a`` as ``combine`` does; else return None.
 
-    Sums in loops grow so.  Terms stand in the order in which they were made: a term that is newer
-    than all others is none of them, and it is in no sum that is one of them.
+    Sums in loops grow this way.  Terms stand in order of creation.  A term newer than all others
+    equals none of them and is part of none of them.
     """
     op = a.op
     if (
@@ -184,7 +185,8 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
             continue
         before = coefs.get(x)
         coefs[x] = coef if before is None else number.plus(before, coef)
-    # 2*(a + b) meets a and b: they are like terms.  Without them it keeps its own rounding.
+    # 2*(a + b) meets a and b: its terms are like terms.  Without them the inner sum keeps its own
+    # rounding.
     for x in [x for x in coefs if x.op.__class__ is ops.Sum]:
         if number.is_short(coefs[x]) and _all_in(x.args, coefs):
             const = _gather(coefs, const, coefs.pop(x), x)
@@ -207,10 +209,10 @@ def _gather(coefs: dict[Expr, Number], const: Number, coef: Number, x: Expr) -> 
 
 
 def mul(a: Expr, b: Expr, merge: bool = False) -> Expr:
-    """``a * b``: as users write it, with ``merge``, equal bases merge through the nesting.
+    """``a * b``; with ``merge`` (products that users write) equal bases merge through the nesting.
 
-    Derivatives stay nested as the chain rule makes them, so that their parts are shared, but for
-    bases that cancel and quotients by functions of one leaf.
+    Derivatives stay nested as the chain rule makes them, so that their parts are shared.  The
+    exceptions are bases that cancel and quotients by functions of one leaf.
     """
     p, q = a.op, b.op
     if (
@@ -255,7 +257,7 @@ def scaled_product(c: Number, a: Expr, b: Expr, merge: bool = False) -> Expr:
 
 
 def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
-    """``a * b`` of one shape, without coefficients."""
+    """``a * b`` for operands of one shape without coefficients."""
     (x, p), (y, q) = _power_of(a), _power_of(b)
     if x is y:
         return int_power(x, _exact(p + q), merge)
@@ -268,9 +270,10 @@ def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
 
 
 def _collected(a: Expr, b: Expr, merge: bool) -> Expr:
-    """``a * b`` of factors that may meet: merged if asked to, or where a base cancels.
+    """Merge the factors of ``a * b`` if ``merge`` is set or a base cancels.
 
-    What would have merged and did not is one factor to other products (its size is 0).
+    A product that could have merged and did not counts as one factor for other products: its size
+    is 0.
     """
     (x, p), (y, q) = _power_of(a), _power_of(b)
     powers, other_powers = _factors(a), _factors(b)
@@ -280,7 +283,7 @@ def _collected(a: Expr, b: Expr, merge: bool) -> Expr:
     merge = merge or any(powers[base] * other_powers[base] < 0 for base in both)
     for base, r in other_powers.items():
         powers[base] = _exact(powers.get(base, 0) + r)
-    # Of x by g(x) the quotients get smaller, and x**n/g**n does not overflow where x/g does not.
+    # Quotients of x by g(x) get smaller, and x**n/g**n does not overflow where x/g does not.
     divisors = [base for base, p in powers.items() if p < 0]
     merge = merge or (
         len(both) == 1 and bool(divisors) and all(_is_of_one(both[0], g) for g in divisors)
@@ -292,14 +295,14 @@ def _collected(a: Expr, b: Expr, merge: bool) -> Expr:
 
 
 def _meet(a: Expr, b: Expr) -> bool:
-    """Whether a and b may have a common factor, or are of leaves that come in another order."""
+    """Whether a and b may share a factor, or have leaves that must be reordered."""
     if b.op.size > _OPEN:
         if a.op.size > _OPEN:
             powers, other_powers = _factors(a), _factors(b)
             return _of_leaves(powers, other_powers) or any(base in powers for base in other_powers)
         a, b = b, a
     serial, leaves, later = b.serial, b.op.size == 1, a.op.over
-    if serial > a.args[-1].serial:  # newer than all that a is made of
+    if serial > a.args[-1].serial:  # x is newer than every node inside a
         return leaves and later
     nested = [a]
     for product in nested:
@@ -317,11 +320,11 @@ def _meet(a: Expr, b: Expr) -> bool:
     return leaves and later
 
 
-_NEAR = 8  # nodes that are looked at
+_NEAR = 8  # nodes that the search visits
 
 
 def _is_of_one(leaf: Expr, x: Expr) -> bool:
-    """Whether x is a small function of the leaf, and of no other one."""
+    """Whether x is a small function of this leaf alone."""
     stack = [x]
     for _ in range(_NEAR):
         if not stack:
@@ -338,7 +341,7 @@ def _of_leaves(*factors: Iterable[Expr]) -> bool:
 
 
 def _factors(x: Expr) -> dict[Expr, int | Fraction]:
-    """The factors of a power or of a product with leaves, else ``x``: bases and exponents."""
+    """Bases and exponents: of a power, of a product with leaves, or ``x`` itself as one factor."""
     powers: dict[Expr, int | Fraction] = {}
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
     while stack:
@@ -359,20 +362,21 @@ def _factors(x: Expr) -> dict[Expr, int | Fraction]:
 def _of_powers(
     powers: Mapping[Expr, int | Fraction], shape: Shape, ends: tuple[Expr, Expr] | None = None
 ) -> Expr | None:
-    """The product of powers: leaves by creation, over leaves, times the rest in its order.
+    """The product of powers: leaves by creation, divided by leaves, times the other factors.
 
-    None where only integers are left, or where the last base is none of ``ends``.
+    Return None where only integers are left, or where the last base is not one of ``ends``.
     """
     bases = [x for x, p in powers.items() if p]
     if not bases:
         return full(shape, 1)
-    # Integers come last: each is made real before it is multiplied, for their product may overflow.
+    # Integers come last: each becomes real before the multiplication, because their product may
+    # overflow.
     bases.sort(key=lambda x: (x.dtype is not float, *_place(x, powers[x])))
     if bases[0].dtype is not float:
         return None
     factors = [int_power(x, powers[x]) for x in bases]
     if any(_power_of(factor)[0] is not x for factor, x in zip(factors, bases, strict=True)):
-        return product(factors)  # a root that is gone leaves any formula behind
+        return product(factors)  # once a root has cancelled, the rest can be any formula
     if ends is not None and bases[-1] is not ends[0] and bases[-1] is not ends[1]:
         return None
     result = factors[0]
@@ -382,7 +386,7 @@ def _of_powers(
 
 
 def _place(x: Expr, p: int | Fraction) -> tuple[int, ...]:
-    """Leaves first, by creation, and over leaves; the rest keeps its order."""
+    """The sort key of a factor: leaves by creation, then leaves as divisors, then the rest."""
     return (0, p < 0, x.serial) if x.op.size == 1 else (1, 0, 0)
 
 
@@ -401,7 +405,7 @@ def _size(inner: int) -> int:
     return min(inner + _OPEN, _READ + 1) if inner else 0
 
 
-# By the sizes of their operands together.
+# Ops of products of two factors, indexed by the sum of the factors' sizes.
 _TIMES, _OVER, _UNDER = (
     [ops.product_op(exponents, _size(inner)) for inner in range(2 * _READ + 3)]
     for exponents in ((1, 1), (1, -1), (-1, 1))
@@ -437,7 +441,7 @@ def size(dim: Dim) -> Expr:
 
 
 def counted(dim: Dim) -> Expr:
-    """The number of elements along an axis, held against 0 where the length may be less.
+    """The number of elements along an axis, clipped at 0 where the length may be negative.
 
     >>> from symdiff import symbol
     >>> v = symbol("v", "n")
@@ -481,7 +485,8 @@ def divide(a: Expr, b: Expr) -> Expr:
 def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
     """``x ** p`` for an exact number p.
 
-    As users write it, with ``merge``, a power of a product of leaves is one of powers of leaves.
+    With ``merge`` (for powers that users write), a power of a product of leaves becomes a product
+    of powers.
     """
     op = x.op
     if merge and p.__class__ is int and op.__class__ is ops.Product and 0 < op.size <= _READ:
@@ -512,10 +517,10 @@ def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
     if outer is not None and number.is_normal(outer):
         return scale(outer, int_power(base, p, merge))
     if x.op is _NORM_SQRT and p.__class__ is int and p > 0 and p % 2 == 0:
-        return int_power(x.args[0], p // 2)  # and its derivative at 0 is 0, as the norm's is
+        return int_power(x.args[0], p // 2)  # This keeps the derivative 0 at 0, as the norm's is.
     base, q = _power_of(x)
-    # (x**q)**p is x**(q*p) for every real x if p is an integer, or if the inner power is negative
-    # exactly where x is and the merged exponent is still undefined there.
+    # (x**q)**p is x**(q*p) for every real x if p is an integer.  It also is if the inner power is
+    # negative exactly where x is and the merged exponent is still undefined there.
     pq = number.norm(Fraction(p) * q)
     if q != 1 and (p.__class__ is int or _keeps_domain(q, pq)):
         return int_power(base, pq)
@@ -523,10 +528,10 @@ def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
 
 
 def _function_of_reciprocal(x: Expr) -> Expr | None:
-    """The function that 1/x is: sech(u) of cosh(u), sigmoid(-u) of 1 + exp(u); else None.
+    """The function of u that equals 1/x, or None: sech(u) for cosh(u), sigmoid(-u) for 1 + exp(u).
 
-    Of expm1(u) it is bose(0, u).  These do not overflow where x does, nor do the parts of their
-    derivatives.
+    The reciprocal of expm1(u) is bose(0, u).  Neither these functions nor their derivatives
+    overflow where x does.
     """
     (u,) = x.args
     if x.op is _COSH:
@@ -541,7 +546,7 @@ def _keeps_domain(inner: int | Fraction, merged: int | Fraction) -> bool:
 
 
 def power(a: Expr, b: Expr) -> Expr:
-    """``a ** b``: an exact power where b is a number, the vocabulary's ``power`` elsewhere."""
+    """``a ** b``: an exact power where b is a number, else the vocabulary's ``power``."""
     exponent = number_of(b)
     if (
         exponent is not None
@@ -558,7 +563,7 @@ def power(a: Expr, b: Expr) -> Expr:
 
 
 def _primitives() -> dict[str, ops.Pointwise]:
-    with sp.evaluate(False):  # which empties SymPy's caches: once for all
+    with sp.evaluate(False):  # entering it empties SymPy's caches: enter it once for all
         formulas = {
             name: cls(*(kernel_symbol(k) for k in range(arity(name))))
             for name, cls in VOCABULARY.items()
@@ -602,7 +607,7 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
     """``op`` applied to each element of the operands, broadcast to one shape."""
     if op.arity == 1 and op.primitive and len(operands) == 1:
         x = operands[0]
-        if x.op.simple_term and x.dtype is float:  # not a number, not a boolean
+        if x.op.simple_term and x.dtype is float:  # neither a number nor a boolean
             if op is _LOG and x.op is _ABS:
                 inner = x.args[0].op
                 if isinstance(inner, ops.Opaque) and inner.log_abs is not None:
@@ -625,13 +630,13 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
 
 
 def _folded(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
-    """The exact value at exact numbers, where it is rational (sin(0), log(1), floor(5/2)).
+    """The exact rational value at exact numbers, or None (sin(0), log(1), floor(5/2) have one).
 
-    A decision may be known from some operands: whether 2 == 0 and x >= 0.
+    A decision may follow from some of its operands: 2 == 0 and x >= 0 is false for every x.
     """
     decides = op.decides is not None
     if (decides and raising()) or (op.result is bool and not decides):
-        return None  # a number could not raise any more; truths stay as they are typed
+        return None  # A number could not raise an error later; booleans stay as written.
     constants: dict[sp.Symbol, sp.Rational] = {}
     for k, x in enumerate(operands):
         value = number_of(x)
@@ -650,14 +655,14 @@ def _folded(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
 
 
 def select(condition: Expr, a: Expr, b: Expr) -> Expr:
-    """``where(condition, a, b)``: the unselected value never counts, not even as nan."""
+    """``where(condition, a, b)``: the unselected value never counts, not even where it is nan."""
     if a.dtype is not bool or b.dtype is not bool:
         a, b = as_numeric(a), as_numeric(b)
     condition, a, b = aligned("where", condition, a, b)
     truth = number_of(condition)
     if truth is not None:
         return a if truth else b
-    # A choice on the same condition inside a branch is decided already.
+    # The outer choice has already decided the same condition inside a branch.
     if a.op is _WHERE and a.args[0] is condition:
         a = a.args[1]
     if b.op is _WHERE and b.args[0] is condition:
@@ -666,7 +671,7 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 
 def barrier(op: ops.Barrier, x: Expr) -> Expr:
-    """``x`` behind a barrier: detached, refused for differentiation, or as a real number."""
+    """``x`` inside a barrier op: detached, refused for differentiation, or as a real number."""
     if op is ops.REAL:
         return as_real(x)
     return x if number_of(x) is not None else make(op, (x,), x.shape, x.dtype)
@@ -674,7 +679,8 @@ def barrier(op: ops.Barrier, x: Expr) -> Expr:
 
 def linear(op: ops.Linear, *operands: Expr) -> Expr:
     """A linear map applied to the trailing axes."""
-    moves = op.selects and not op.writes_zeros()  # elements alone: a mask stays a mask
+    # the map only selects elements, so a mask stays a mask
+    moves = op.selects and not op.writes_zeros()
     if not moves or len({x.dtype is bool for x in operands}) > 1:
         operands = tuple(as_numeric(x) for x in operands)
     shape = op.result(*(x.shape for x in operands))
@@ -699,14 +705,15 @@ def linear(op: ops.Linear, *operands: Expr) -> Expr:
     return make(op, operands, shape, promoted(operands) if op.kind is None else op.kind)
 
 
-# Elements and slices: each block of a leaf in one spelling ----------------------------------------
+# Elements and slices: each block of a leaf has one normal form ----------------------------------
 
 
 def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
-    """A slice of x, or its reverse, taken further inside: of what x itself rearranges or joins.
+    """Push a slice, or a reverse, of x into the rearrangement or join that x is.
 
-    A slice of a slice is one slice, and one of a transpose the transpose of one; an element of
-    zeros, deltas, stacks and scattered parts is a part, or 0.  None where nothing gets smaller.
+    A slice of a slice is one slice.  A slice of a transpose is the transpose of a slice.  An
+    element of zeros, deltas, stacks or scattered parts is an element of a part, or 0.  Return None
+    where the result would not be smaller.
     """
     inner = x.op
     if isinstance(op, ops.Flip):
@@ -752,19 +759,19 @@ def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
 
 
 def blocks(op: ops.Slice | ops.Unslice, shape: Shape) -> list[Places]:
-    """The places that a slice takes, or a part fills, along every axis of the whole's ``shape``."""
+    """The positions that a slice takes, or a part fills, along every axis of the full ``shape``."""
     lead = len(shape) - len(op.before)
     steps = [*[WHOLE] * lead, *op.steps]
     return [places_of(step, n) for step, n in zip(steps, shape, strict=True)]
 
 
 def block(x: Expr, places: Sequence[Places]) -> Expr:
-    """The elements of x at these places of each axis."""
+    """The elements of x at these positions of each axis."""
     return _blockwise(x, places, x.shape, inside=False)
 
 
 def part(x: Expr, places: Sequence[Places], shape: Shape) -> Expr:
-    """Zeros of ``shape``, with the elements of x at these places of each axis."""
+    """Zeros of ``shape``, with the elements of x at these positions of each axis."""
     return _blockwise(x, places, shape, inside=True)
 
 
@@ -779,7 +786,7 @@ def _blockwise(x: Expr, places: Sequence[Places], shape: Shape, *, inside: bool)
 
 
 def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> Expr | None:
-    """The slice ``steps`` of a slice of x, or of its reverse, as one slice of x."""
+    """The slice ``steps`` of a slice or reverse of x, as one slice of x."""
     if isinstance(inner, ops.Slice):
         before = blocks(inner, x.shape)
         turned: set[int] = set()
@@ -813,9 +820,9 @@ def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> 
 
 def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None:
     """A slice of a transpose, of a broadcast array or of a diagonal."""
-    places: dict[int, Places] = {}  # of each letter
+    places: dict[int, Places] = {}  # positions by letter
     sizes: dict[int, Dim] = {}
-    ahead: list[tuple[Places, Dim]] = []  # where the block stands on each axis of the result
+    ahead: list[tuple[Places, Dim]] = []  # the position of the block on each axis of the result
     for letter, step, n in zip(op.out, steps, x.shape, strict=True):
         new = places_of(step, n)
         ahead.append((None, count(new, n)))
@@ -846,7 +853,8 @@ def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None
                 places[letter] = reachable[met[0].start : met[0].stop : met[0].step]
     lengths = {letter: count(r, sizes[letter]) for letter, r in places.items()}
     out, extra = list(op.out), 1 + max([*op.out, *(k for w in op.letters for k in w)], default=0)
-    for axis, letter in enumerate(op.out):  # the axes of one element need not be a diagonal
+    # a single element does not need the axes to form a diagonal
+    for axis, letter in enumerate(op.out):
         if lengths[letter] == 1 and op.out.index(letter) != axis:
             out[axis], extra = extra, extra + 1
             lengths[out[axis]] = 1
@@ -862,7 +870,7 @@ def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None
 
 
 def _of_part(op: ops.Unslice, x: Expr, steps: Sequence[Step]) -> Expr | None:
-    """A slice of zeros in which a part stands: what it takes of the part."""
+    """Slice zeros that contain a part: take the overlap with the part."""
     (y,) = x.args
     outer, inner = [], []
     for step, held, n in zip(steps, blocks(op, x.shape), x.shape, strict=True):
@@ -881,7 +889,7 @@ def _of_part(op: ops.Unslice, x: Expr, steps: Sequence[Step]) -> Expr | None:
 
 
 def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
-    """A slice that lies within one of the operands that were joined."""
+    """A slice that lies within one operand of a join."""
     axis = x.ndim + op.axis
     places = [places_of(step, n) for step, n in zip(steps, x.shape, strict=True)]
     taken = places[axis]
@@ -903,10 +911,11 @@ def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
 
 
 def _of_joined_lines(op: ops.Concat, x: Expr, places: list[Places]) -> Expr | None:
-    """The same along an axis known by name: what is within one operand at every length."""
+    """``_of_joined`` along an axis of symbolic length: within one operand at every length."""
     axis = x.ndim + op.axis
     taken, n = places[axis], x.shape[axis]
-    if not isinstance(n, Length):  # a letter, which no place is counted from
+    # a letter stands for a length, so no position can be counted from it
+    if not isinstance(n, Length):
         return None
     if isinstance(taken, int):
         first = taken if taken >= 0 else n + taken
@@ -934,7 +943,7 @@ def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None
         flat = flat * n + r[0]
     trailing: list[Places] = []
     for n in reversed(op.before):
-        if not isinstance(n, int) or not n:  # an axis ahead is 0, too
+        if not isinstance(n, int) or not n:  # an earlier axis has length 0, so the result is empty
             return None
         flat, k = divmod(flat, n)
         trailing.append(range(k, k + 1))
@@ -946,7 +955,7 @@ def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None
 
 
 def opaque(op: ops.Opaque, *operands: Expr) -> Expr:
-    """An op with a written rule; of a zero that it is linear in, a zero."""
+    """The node of an op with a written rule; zero where a linear operand is zero."""
     operands = tuple([as_numeric(x) if x.dtype is bool else x for x in operands])
     shape = op.result(*[x.shape for x in operands])
     for k in op.linear_in:

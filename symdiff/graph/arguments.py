@@ -1,11 +1,11 @@
-"""The front door: what public functions take, and how a wrong argument is refused by name.
+"""Argument checks of public functions: each wrong argument is refused by name.
 
 ``door`` wraps a public function.  A call that succeeds costs one ``try``.  When a call fails,
-its arguments are read once more, by the annotations of the function: the first that does not fit
-its own is named, with what came and what is wanted.  An error of other causes passes as it is.
+``door`` compares the arguments with the function's annotations.  The error names the first argument
+that does not fit, its value and the expected type.  Errors with other causes pass unchanged.
 
-``as_expr``, ``axes_of`` and other readers inside functions name the function too; where they have
-done so, their message stays.
+``as_expr``, ``axes_of`` and other readers inside functions name the function too; their messages
+stay as they are.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _REFUSALS = TypeError, ValueError, IndexError, NotImplementedError
-# Their messages state a place in a text, or what of a formula, or which point, is the reason.
+# These errors point into a text or name a part of a formula or a point: the message is complete.
 _ABOUT_FORMULAS = NotAdditive, NotDifferentiable, ParseError
-# The folders of the library, by which frames are told: what a frame contains decides nothing.
+# The library's folders identify its frames; code cannot change the folder by the contents of a
+# frame.
 _LIBRARY = tuple([f"{Path(__file__).parents[2] / name}{os.sep}" for name in ("symdiff", "numeric")])
-_LARGEST = 2**63  # of ints that count, or number axes
-DEEPEST = 64  # of lists: NumPy's arrays have no more axes
+_LARGEST = 2**63  # annotations of ints that count something or number axes
+DEEPEST = 64  # the deepest nesting of lists: NumPy's arrays have no more axes
 
 
 def door(function: _Function) -> _Function:
-    """``function``, whose refusals of arguments name the function and the argument.
+    """Wrap ``function`` so that its refusals name the function and the argument.
 
     >>> def total(x: float, axis: "int | None" = None) -> float:
     ...     return x + axis
@@ -64,9 +65,9 @@ def door(function: _Function) -> _Function:
 
     @wraps(function)
     def call(*args: Any, **words: Any) -> Any:
-        __tracebackhide__ = True  # pytest shows the line of the user's test instead
+        __tracebackhide__ = True  # pytest then shows the line of the user's test
         try:
-            # To hand on no words by their names takes half the time of the door.
+            # A call without keywords skips their unpacking, which halves the cost of the door.
             return function(*args, **words) if words else function(*args)
         except Exception as error:
             refusal = refused(function, args, words, error)
@@ -75,34 +76,35 @@ def door(function: _Function) -> _Function:
                     raise
                 raise refusal from foreign(error)
             finally:
-                del refusal  # with its traceback, which has this frame, it would be a cycle
+                # the error's traceback holds this frame: a reference here would make a cycle
+                del refusal
 
     return cast("_Function", call)
 
 
 def names_arguments(function: _Function) -> _Function:
-    """Mark a function that names its arguments in every refusal: a door would cost it time."""
+    """Mark a function that names its arguments in every refusal, so that it needs no door."""
     function.names_arguments = True  # type: ignore[attr-defined]
     return function
 
 
 def doors(namespace: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """The public functions of a namespace by name, behind doors: one to each function."""
+    """The public functions of a namespace by name, each behind one door."""
     functions = {name: namespace[name] for name in names if inspect.isfunction(namespace[name])}
     behind = {}
     for function in functions.values():
         if hasattr(function, "names_arguments") or hasattr(function, "public"):
             continue
         function.public = behind[function] = call = door(function)
-        # Where pickle finds it: the plain name is the function's, in its module.
+        # pickle looks the door up here: the plain name in the module is the function's.
         call.__qualname__ = f"{function.__qualname__}.public"
     return {name: behind.get(function, function) for name, function in functions.items()}
 
 
 def put_doors_on_methods(cls: type, functions: Mapping[str, Any]) -> None:
-    """Put doors before the public methods of a class, but for functions that name arguments.
+    """Put doors before the public methods of a class, except functions that name their arguments.
 
-    Operators have none.
+    Operators get no doors.
     """
     for name, method in list(vars(cls).items()):
         needs_door = inspect.isfunction(method) and name[0] != "_"
@@ -118,9 +120,9 @@ def refused(
 ) -> Exception:
     """The error to raise where a call of ``function`` raised ``error``.
 
-    A refusal of this library keeps its message, and names the function and the argument in front.
-    What Python or NumPy raised inside says nothing to the caller: the argument that does not fit
-    is described instead.  Where all fit, the error is not about an argument, and stays.
+    A refusal of this library keeps its message, with the function and the argument in front.  An
+    error that Python or NumPy raised inside tells the caller nothing.  ``refused`` replaces it with
+    a description of the argument that does not fit.  Where all arguments fit, the error stays.
     """
     name = function.__name__
     if isinstance(error, (*_ABOUT_FORMULAS, MemoryError)):
@@ -155,10 +157,10 @@ def _is_raised_here(traceback: TracebackType | None) -> bool:
 
 
 def foreign(error: Exception) -> Exception | None:
-    """The error, if code of others led to it: not these packages', theirs, or Python's; else None.
+    """Return the error if code outside this library, its dependencies and Python led to it.
 
-    It is the cause of the refusal that takes its place: a method of an argument failed for a reason
-    of its own, which no annotation says.
+    It becomes the cause of the refusal that replaces it: a method of an argument failed for a
+    reason that no annotation states.  For other errors return None.
     """
     skipped = (*_LIBRARY, *(_folder(name) for name in ("numpy", "sympy") if name in sys.modules))
     python = _folder("os")
@@ -168,7 +170,7 @@ def foreign(error: Exception) -> Exception | None:
         traceback = traceback.tb_next
         if file.startswith((*skipped, "<frozen ", "<numeric")):
             continue
-        # Installed packages lie inside of Python's own folder.
+        # Installed packages lie inside Python's own folder.
         if not file.startswith(python) or "-packages" in file[len(python) :]:
             return error
     return None
@@ -185,7 +187,7 @@ def _unfit(
     signature = inspect.signature(function)
     try:
         bound = signature.bind(*args, **words)
-    except TypeError:  # Python says which is missing, or too much
+    except TypeError:  # Python's message names the missing or surplus argument
         return "", None
     for name, value in bound.arguments.items():
         parameter = signature.parameters[name]
@@ -207,7 +209,7 @@ def whole(function: str, argument: str, value: object, wanted: str = "an int") -
     Traceback (most recent call last):
     TypeError: roll: argument 'shift' expects an int, got 0.5 (float)
     """
-    if value.__class__ is int or value.__class__ is bool:  # which is left to the function
+    if value.__class__ is int or value.__class__ is bool:  # the function checks the value itself
         return value
     try:
         if not isinstance(value, Node):
@@ -246,14 +248,14 @@ def wholes(
     texts: type | tuple[()] = (),
     wanted: str = "an int or a tuple of ints",
 ) -> tuple[Any, ...]:
-    """An argument that is one int or several; ``texts`` are a class of lengths that may be there.
+    """An argument that is one int or several; ``texts`` is a class of lengths allowed as well.
 
     >>> wholes("sum", "axis", 1), wholes("sum", "axis", [0, 2])
     ((1,), (0, 2))
     >>> wholes("reshape", "shape", ("n", 2), str)
     ('n', 2)
     """
-    if value.__class__ is tuple:  # as most are: of ints alone
+    if value.__class__ is tuple:  # the common case: ints alone
         for x in value:
             if x.__class__ is not int and not isinstance(x, texts):
                 break
@@ -271,7 +273,7 @@ def wholes(
 
 
 def parts_or_places(function: str, argument: str, value: object) -> int | tuple[Any, ...]:
-    """An argument that is a number of parts, or the places between them, lengths among them."""
+    """An argument that is a number of parts, or the positions between them (ints or lengths)."""
     many = isinstance(value, list | tuple | range) or (isinstance(value, np.ndarray) and value.ndim)
     if many:
         return wholes(function, argument, value, Length)
@@ -372,7 +374,7 @@ def described(value: object) -> str:
         return f"{masked}array of shape {shape_text(value.shape)} and dtype {value.dtype}"
     try:
         text = number.shortened(value)
-    except Exception:  # an object that cannot be shown is refused all the same
+    except Exception:  # an object whose repr fails is refused all the same
         text = "a value"
     if isinstance(value, Node):
         return f"{text} (expression of shape {shape_text(value.shape)})"
@@ -389,10 +391,10 @@ class _WrongValue(str):
 
 
 class Kind(NamedTuple):
-    """Values that an annotation admits.
+    """The values that an annotation admits.
 
-    ``read`` raises TypeError or ValueError for others.  ``says`` is whether its message describes
-    the fault; otherwise ``wanted`` is what is expected.
+    ``read`` raises TypeError or ValueError for other values.  ``says`` states whether its message
+    describes the fault; if not, the error states ``wanted``.
     """
 
     wanted: str
@@ -404,12 +406,12 @@ class Kind(NamedTuple):
         """Whether a value is of this kind."""
         try:
             self.read(value)
-        except Exception:  # a value of a foreign class may raise anything when it is read
+        except Exception:  # a value of a foreign class may raise any error here
             return False
         return True
 
     def reason(self, value: object) -> str | None:
-        """What is wrong with a value, to follow the name of the argument; None if nothing is."""
+        """The fault of a value, to follow the name of the argument; None if it has none."""
         try:
             self.read(value)
         except ValueError as error:
@@ -417,7 +419,7 @@ class Kind(NamedTuple):
             return _WrongValue(text)
         except TypeError as error:
             return f": {error}" if self.says else self._expected(value)
-        except Exception:  # as above
+        except Exception:  # see `fits`
             return self._expected(value)
         return None
 
@@ -509,7 +511,7 @@ _ALIASES = {"Axis": "int | tuple[int, ...] | None"}
 
 
 def _items(value: Any) -> Iterable[Any]:
-    """The items that are looked at: of an array of numbers, whose dtype tells, one is enough."""
+    """The items to check: one is enough for an array of numbers, whose dtype covers all."""
     if isinstance(value, np.ndarray):
         looked_at = value.ravel()[: None if value.dtype == object else 1]
         return list(looked_at.tolist())
@@ -518,7 +520,7 @@ def _items(value: Any) -> Iterable[Any]:
 
 @cache
 def kind_of(annotation: str) -> Kind:
-    """What an annotation admits; anything, for one that is not known."""
+    """The kind that an annotation admits; an unknown annotation admits every value."""
     if annotation in _KINDS:
         return _KINDS[annotation]
     try:

@@ -1,7 +1,7 @@
 """Arithmetic of scalars of one kind, over which ops state the components of their values.
 
-An element is whatever an ``Arithmetic`` makes it: an mpmath number, an exact fraction, a SymPy
-formula.  ``symdiff.exact.components`` evaluates graphs by it.
+Each ``Arithmetic`` chooses its elements: mpmath numbers, exact fractions or SymPy formulas.
+``symdiff.exact.components`` evaluates graphs by it.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPANDED", "Arithmetic", "Iterated"]
 
-# Determinants up to this size are sums of products: exact wherever sums and products are.
+# Determinants up to this size are sums of products: exact wherever sums and products are exact.
 EXPANDED = 6
 
 
 class Componentwise(Protocol):
-    """An op that states the components of its value: each opaque op."""
+    """The interface of ops that state the components of their value: every opaque op."""
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
-        """The value of one core, which has ``shape``, from those of the operands."""
+        """The components of one core of shape ``shape``, from those of the operands."""
 
 
 class Iterated(Protocol):
-    """An op whose value takes at most ``max_steps`` steps: a root, or a minimum's place."""
+    """An op whose value takes at most ``max_steps`` steps: a root, or the position of a minimum."""
 
     name: str
     max_steps: int
 
     @property
     def is_minimum(self) -> bool:
-        """Whether the value must be the place of a minimum."""
+        """Whether the value must be the position of a minimum."""
 
 
 class Arithmetic(ABC):
-    """Scalars of one kind: how numbers become elements, and what ops do to elements."""
+    """Scalars of one kind: how numbers become elements, and the operations on elements."""
 
     @abstractmethod
     def number(self, value: Any) -> Any:
-        """The element that a number is."""
+        """The element that represents a number."""
 
     @abstractmethod
     def exact(self, op: Exact) -> Any:
-        """The element that pi or e is."""
+        """The element that represents pi or e."""
 
     @abstractmethod
     def total(self, const: Number, coefs: Sequence[Number], args: Sequence[Any]) -> Any:
@@ -71,11 +71,11 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def function(self, node: Node, args: Sequence[Any]) -> Any:
-        """The function of a Pointwise node, other than ``where``."""
+        """The value of a Pointwise node other than ``where``."""
 
     @abstractmethod
     def select(self, node: Node, condition: Any, a: Any, b: Any) -> Any:
-        """``a`` if the condition holds, else ``b``; the other one never matters."""
+        """``a`` if the condition holds, else ``b``; the unselected element never matters."""
 
     @abstractmethod
     def named(self, name: str, *args: Any) -> Any:
@@ -87,10 +87,10 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def strong(self, factors: Sequence[Any], kills: Sequence[bool]) -> Any:
-        """The product, but 0 if a factor that kills is exactly 0."""
+        """The product, but 0 if a killing factor is exactly 0."""
 
     def determinant(self, rows: list[list[Any]]) -> Any:
-        """The determinant, by minors of the last rows: no division.  Large ones by elimination."""
+        """The determinant by minors of the last rows, no division; by elimination if large."""
         n = len(rows)
         if n > EXPANDED:
             return self.eliminated(rows, [[] for _ in rows])[0]
@@ -123,54 +123,55 @@ class Arithmetic(ABC):
         return terms[0] if len(terms) == 1 else self.total(0, (1,) * len(terms), terms)
 
     def less(self, name: str, a: Any, b: Any) -> bool:
-        """Whether a < b; raises Unsupported, naming the op, where nobody knows."""
+        """Whether a < b.  Raise Unsupported, naming the op, where the order is unknown."""
         value = self.named("less", a, b)
         if isinstance(value, sp.Basic):
             value = value.doit()
         if value != True and value != False:  # noqa: E712  # 1, an mpf or SymPy's true
-            raise Unsupported(f"{name}: the order of elements whose values are not known")
+            raise Unsupported(f"{name}: the order of elements without known values")
         return bool(value)
 
     def places(self, name: str, index: Sequence[Any]) -> list[int]:
-        """Indices as Python's; raises Unsupported, naming the op, for one that has no value."""
+        """Indices as Python ints.  Raise Unsupported, naming the op, for one without a value."""
         try:
             return [int(i) for i in index]
         except TypeError:
             raise Unsupported(f"{name}: an index whose value is not known") from None
 
     def holds(self, name: str, condition: Any) -> bool:
-        """Whether a condition holds; raises Unsupported, naming the op, where nobody knows."""
+        """Whether a condition holds.  Raise Unsupported, naming the op, where that is unknown."""
         if isinstance(condition, sp.Basic):
             condition = condition.doit()
         try:
-            return {True: True, False: False}[condition]  # 1, an mpf or SymPy's true as well
+            # the condition may be 1, an mpf or SymPy's true
+            return {True: True, False: False}[condition]
         except (KeyError, TypeError):
             raise Unsupported(
                 f"{name}: whether its condition holds is not known without numbers"
             ) from None
 
     def core(self, node: Node, shape: tuple[int, ...], cores: Sequence[Any]) -> Any:
-        """The value of one core of an opaque node, which has ``shape``, by its components."""
+        """The value of one core of an opaque node, of shape ``shape``, by its components."""
         return cast("Componentwise", node.op).components(self, shape, *cores)
 
     def opaque(self, node: Node, args: Sequence[Any]) -> Any:
-        """The value of an opaque node, an element or an object array; None for that by ``core``."""
+        """The value of an opaque node, an element or an object array; None: ``core`` has it."""
         return None
 
     def root(
         self, op: Iterated, at: Callable[[list[Any]], tuple[list[Any], Any]], start: list[Any]
     ) -> list[Any]:
-        """The elements of a root.
+        """The elements of a root: the x with ``at(x)`` = 0.
 
-        ``at(x)``: what is to be 0 at elements x, and its derivative, a list of rows for each root
-        of a batch.  Raises Unsupported, naming the op, where elements have no sizes to go by.
+        ``at(x)`` returns the residuals at elements x and their derivative, a list of rows for each
+        root of a batch.  Raise Unsupported, naming the op, where elements have no sizes to compare.
         """
-        raise Unsupported(f"{op.name}: it is found step by step, which needs numbers")
+        raise Unsupported(f"{op.name}: its iteration needs numbers")
 
     def kept(self, node: Node, value: Any, uses: int) -> Any:
-        """What the users of ``node``, of which there are ``uses``, see of its value."""
+        """The value of ``node`` that its ``uses`` users receive."""
         return value
 
     def check(self, node: Node, elements: int, terms: int) -> None:
-        """Called before an array is made; may raise Unsupported if that is too much."""
+        """Called before an array is made; may raise Unsupported if the array is too large."""
         return

@@ -1,7 +1,7 @@
-"""Index letters: the one place where axes are aligned, named and renamed.
+"""Index letters: the one module that aligns, names and renames axes.
 
-A letter is an integer that names an axis inside one contraction; a word is the tuple of letters of
-an operand.  NumPy's alignment lives in ``broadcast_shapes`` and nowhere else.
+A letter is an integer that labels an axis inside one contraction; a word is the tuple of an
+operand's letters.  Only ``broadcast_shapes`` implements NumPy's alignment.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dim, Shape
 
 Word: TypeAlias = tuple[int, ...]
-# The length of each letter; a shape where the letters are the numbers of its axes.
+# The length of each letter; a plain shape where the letters number its axes.
 Lengths: TypeAlias = "dict[int, Dim] | Shape"
 
-# So many patterns of letters are remembered at once, of those that were used last.  What is
-# remembered is how an operand with *any* lengths and elements is rearranged or summed: words in,
-# words and an op out.
+# The number of letter patterns that stay cached, the last used ones.  A pattern records how to
+# rearrange or sum an operand of *any* lengths: words in, words and an op out.
 PATTERNS = 4096
-_MOST_AXES = 64  # of arrays of NumPy
+_MOST_AXES = 64  # the most axes of a NumPy array
 
 
 def broadcast_shapes(name: str, *shapes: Shape) -> Shape:
@@ -71,7 +70,7 @@ def _misfit(name: str, shapes: Sequence[Shape], axis: int) -> ShapeError:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as it is written in messages: ``(3, n)``; the ends of one that no array can have.
+    """A shape as messages show it: ``(3, n)``; a shape longer than any array's shows its ends only.
 
     >>> shape_text((3, "n")), shape_text((4,)), shape_text((2,) * 100)
     ('(3, n)', '(4,)', '(2, 2, 2, 2, ..., 2, 2, 2, 2)')
@@ -83,7 +82,7 @@ def shape_text(shape: Shape) -> str:
 
 
 def letter_name(letter: int) -> str:
-    """How a letter is printed: i, j, k, ... z, then i1, j1, ...
+    """The printed name of a letter: i, j, k, ... z, then i1, j1, ...
 
     >>> letter_name(0), letter_name(17), letter_name(18)
     ('i', 'z', 'i1')
@@ -94,7 +93,7 @@ def letter_name(letter: int) -> str:
 
 
 class Letters:
-    """The lengths of letters, which of them are equal, and fresh ones, in one construction."""
+    """The letters of one construction: their lengths, their equalities, and fresh ones."""
 
     def __init__(self, length: Lengths) -> None:
         self.length = dict(length.items() if isinstance(length, dict) else enumerate(length))
@@ -108,7 +107,7 @@ class Letters:
         return letter
 
     def word(self, word: Word) -> Word:
-        """``word`` in representatives."""
+        """``word`` with each letter replaced by its representative."""
         return tuple([self.find(k) for k in word]) if self._parent else word
 
     def fresh(self, dim: Dim) -> int:

@@ -1,7 +1,7 @@
-"""Lengths of axes that have names: what they are, learnt from what symbols are given.
+"""Named axis lengths: learn them from the shapes of values, and put them into shapes.
 
-A shape is matched with that of a symbol here and nowhere else, for calls and for formulas alike;
-and here alone the lengths that were found are put into a shape.
+Only this module matches a shape with the shape of a symbol, for calls and for formulas.  Only this
+module substitutes the lengths that result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Sizes(dict[str, int]):
-    """Numbers of lengths by their names, and of formulas in these, computed when they are asked.
+    """Numbers of lengths by name, and of formulas in these names, each computed on first use.
 
     >>> Sizes(n=5)["2*n - 1"]
     9
@@ -37,18 +37,18 @@ class Sizes(dict[str, int]):
 
 
 class Shaped(Protocol):
-    """What has a name and a shape, in messages and in what is learnt: a symbol, or data of one."""
+    """A symbol or an array of data: the name and shape that messages and ``bound_sizes`` use."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
 
     @property
     def shape(self) -> Shape:
-        """Its shape, in which lengths may be known by name."""
+        """The shape, in which lengths may be names."""
 
 
-# Lengths of values: numbers of arrays, or lengths known by name, too, of expressions.
+# Lengths of values: ints for arrays; expressions may have named lengths, too.
 Known = TypeVar("Known", bound="Dim")
 
 
@@ -58,19 +58,19 @@ def bound_sizes(
     shapes: Sequence[tuple[Known, ...]],
     known: Mapping[str, Known] | None = None,
 ) -> dict[str, Known]:
-    """The lengths of ``symbols`` that take values of ``shapes``: of each name, and each formula.
+    """Match ``symbols`` with values of ``shapes``; return the length of each name and formula.
 
-    A name is learnt from an axis whose length is the name, or a formula that is linear in it when
-    the other names in it are known.
+    An axis determines a name if its length is the name.  A formula that is linear in one unknown
+    name determines that name, too.
 
     Args:
-        what: what the symbols are, and to whom, in messages.
-        symbols: in whose shapes the lengths stand.
-        shapes: those of their values, in which lengths may be known by name, too.
-        known: lengths that were given by name.
+        what: the function and the kind of the symbols, for messages.
+        symbols: the symbols with named lengths.
+        shapes: the shapes of their values, in which lengths may be names, too.
+        known: lengths by name from the caller.
 
-    Raises ShapeError for a shape that a symbol cannot take, a length that would be two, and a
-    name of which no axis tells what it is.
+    Raises ShapeError for a shape that a symbol cannot take, a length with two values, and a name
+    that no axis determines.
 
     >>> import symdiff as sd
     >>> X, w, d = sd.symbol("X", ("n", "k")), sd.symbol("w", "k"), sd.symbol("d", "2*m - n")
@@ -111,7 +111,7 @@ def _solved(
     dim: Length,
     length: Any,
 ) -> bool:
-    """Whether a formula has told its length, which is now in ``sizes`` with that of a new name."""
+    """Solve a formula for its one new name; return whether ``sizes`` now has both lengths."""
     new = [name for name in dim.names if name not in sizes]
     if len(new) > 1:
         return False
@@ -141,7 +141,7 @@ def _told(
     symbols: Sequence[Shaped],
     known: Mapping[str, Dim] | None,
 ) -> str:
-    """What a length is, and who said so."""
+    """A length and its source, for messages."""
     if known and name in known:
         return f"{name} is {sizes[name]} in the lengths given"
     first = next(
@@ -163,9 +163,9 @@ def _open(dim: Length, sizes: Mapping[str, Dim]) -> str:
 
 
 def formulas(nodes: Collection[Expr]) -> dict[Length, str]:
-    """The lengths that nodes compute from others and that may be negative, and what they are of.
+    """The lengths that nodes compute and that may be negative, each with the reason it is needed.
 
-    The nodes come with their operands.
+    ``nodes`` includes all operands.
     """
     reasons: dict[Length, str] = {}
     dims = _lengths_in(nodes)
@@ -182,9 +182,9 @@ def formulas(nodes: Collection[Expr]) -> dict[Length, str]:
 
 
 def names(nodes: Collection[Expr]) -> list[str]:
-    """The names of lengths in the shapes of nodes, and of those that they are, each once.
+    """The names of lengths in the shapes of nodes and in Size nodes, each once.
 
-    What nodes define is no name to be known.
+    Names that nodes define are left out: their lengths follow from the computation.
     """
     sizes = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
     texts = dict.fromkeys([*sizes, *_lengths_in(nodes)])
@@ -194,7 +194,7 @@ def names(nodes: Collection[Expr]) -> list[str]:
 
 
 def defining(nodes: Iterable[Expr]) -> list[Expr]:
-    """The nodes whose length is known when they have been computed.
+    """The nodes that define a length when they are computed.
 
     >>> import symdiff as sd
     >>> v = sd.symbol("vector", 3)
@@ -205,7 +205,7 @@ def defining(nodes: Iterable[Expr]) -> list[Expr]:
 
 
 def definitions_first(order: Sequence[Expr]) -> list[Expr]:
-    """Nodes in an order in which those that define lengths, with their operands, come first."""
+    """Reorder nodes: those that define lengths come first, with their operands."""
     first = defining(order)
     if not first:
         return list(order)
@@ -219,7 +219,7 @@ def _lengths_in(nodes: Iterable[Expr]) -> dict[Length, None]:
 
 
 def check_lengths(what: str, wanted: Mapping[Length, str], sizes: Mapping[str, int]) -> None:
-    """Raise ShapeError where a length that is computed is negative."""
+    """Raise ShapeError where a computed length is negative."""
     for dim, why in wanted.items():
         length = sizes[dim]
         if length < 0:
@@ -228,7 +228,7 @@ def check_lengths(what: str, wanted: Mapping[Length, str], sizes: Mapping[str, i
 
 
 def determined(shapes: Iterable[Shape]) -> set[str]:
-    """The names of lengths that values of these shapes tell.
+    """The names of lengths that values of these shapes determine.
 
     >>> sorted(determined([(Length("n"), Length("n*m")), (Length("a*b"),), (Length("2*k + 1"),)]))
     ['k', 'm', 'n']
@@ -249,7 +249,7 @@ def determined(shapes: Iterable[Shape]) -> set[str]:
 
 
 def become(x: Expr, symbols: Iterable[Expr]) -> Expr:
-    """Which of the symbols x is where lengths of its axes are known; x where none of them is.
+    """The symbol that replaces x where data fixes lengths of its axes; x itself if none does.
 
     >>> import symdiff as sd
     >>> w = sd.symbol("w", "k")
@@ -278,7 +278,7 @@ def _misfit(what: str, x: Shaped, shape: Shape, reason: str = "") -> ShapeError:
 
 
 def bound(shape: Shape, sizes: Mapping[str, Any]) -> Shape:
-    """``shape`` with the lengths that are known in place of their names.
+    """``shape`` with the known lengths in place of their names.
 
     >>> bound((3, Length("n + 1"), Length("k")), {"n": 5})
     (3, 6, 'k')
@@ -296,7 +296,7 @@ def bound(shape: Shape, sizes: Mapping[str, Any]) -> Shape:
 
 
 def lengths(shape: Shape, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """``shape`` in numbers, where all names are known.
+    """``shape`` in numbers; every name must be known.
 
     >>> lengths((3, Length("n")), {"n": 5})
     (3, 5)

@@ -1,8 +1,8 @@
-"""Formulas whose axes get other lengths: nodes built anew, and the symbols that they are for.
+"""Substitute lengths of axes in formulas, and replace the symbols that have them.
 
-Where data makes a length a number, the symbols that have the length become other symbols of their
-names.  What a user goes on to write with the first ones means the second, everywhere: it is put
-into the words of a formula here.
+Data that makes a length a number turns each symbol with that length into another symbol of the same
+name.  A user goes on to write with the first symbol and means the second.  ``in_terms_of``
+translates such expressions into the symbols of a formula.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
-    """``outputs`` with expressions in place of symbols, whose lengths become theirs everywhere.
+    """``outputs`` with expressions for symbols, and the values' lengths for the symbols' lengths.
 
-    Raises ShapeError, saying ``what`` did so, for a value of another shape, or a length that would
-    be two.
+    Raises ShapeError with ``what`` in front for a value of another shape, or a length with two
+    values.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbol("x", "n"), sd.symbol("y", "n")
@@ -44,7 +44,7 @@ def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr])
 def with_lengths(
     what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr], sizes: Mapping[str, Dim]
 ) -> list[Expr]:
-    """``outputs`` where nodes are other ones, and lengths are known, by name.
+    """``outputs`` with nodes replaced and named lengths known.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbol("x", "n"), sd.symbol("y", "n")
@@ -63,9 +63,9 @@ def with_lengths(
 
 
 def in_terms_of(outputs: Sequence[Expr], what: str, exprs: Sequence[Expr]) -> list[Expr]:
-    """Expressions as they are in ``outputs``, where lengths of their symbols may be others.
+    """Translate expressions into the symbols of ``outputs``, whose lengths may differ.
 
-    Raises ShapeError, saying ``what`` asks, for an element that those lengths do not have.
+    Raises ShapeError with ``what`` in front for an element that those lengths do not have.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbol("x", "n"), sd.symbol("x", 3)
@@ -95,7 +95,7 @@ def _is_named(dim: Dim) -> bool:
 
 
 def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Expr:
-    """``node`` on its new operands, with the bound lengths in its own parameters."""
+    """``node`` on its new operands, with the known lengths in its own parameters."""
     op = node.op
     args = tuple([done[arg] for arg in node.args])
     if not sizes:
@@ -113,7 +113,7 @@ def _rebuilt(what: str, node: Expr, done: Mapping[Expr, Expr], sizes: Mapping[st
         shape = bound(node.shape, sizes)
         if shape == node.shape:
             return node
-        if op.dummy:  # it stays what it is, and no other
+        if op.dummy:  # a constant stays the same node
             return named_dummy(op.name, shape, node.dtype)
         return symbol(op.name, shape, node.dtype)
     if isinstance(op, ops.Size):

@@ -1,10 +1,10 @@
-"""Contractions: sums of products over letters, each value in one spelling.
+"""Contractions: sums of products over letters, each value in one normal form.
 
-``contract`` absorbs operands that sum nothing (transposes, broadcasts, diagonals, identities),
-takes out coefficients, and gives the rest its canonical form: a product in which nothing is summed
-is a Product; a contraction that sums has operands in creation order and its letters in order of
-first use; permuting, repeating and broadcasting are rearrangements around it.  A contraction that
-sums never absorbs another that sums, which would destroy the association of reverse mode.
+``contract`` absorbs operands that sum nothing (transposes, broadcasts, diagonals, identities) and
+takes out coefficients.  It brings the rest to a normal form.  A product in which nothing is summed
+is a Product.  A contraction that sums has its operands in creation order and its letters in order
+of first use.  Rearrangements around it permute, repeat and broadcast axes.  A contraction that sums
+never absorbs another that sums: that would destroy the association of reverse mode.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def contract(
         words.append(word)
         kills.append(len(term) > 2 and term[2])
     if masks and (len(args) > 1 or any(k not in out and length[k] != 1 for k in words[0])):
-        args = [as_numeric(x) for x in args]  # masks are numbers in a product or sum
+        args = [as_numeric(x) for x in args]  # masks count as numbers in a product or sum
     if cores:
         return _of_cores(args, words, kills, out, length)
     return _of_any(args, words, kills, out, length)
@@ -100,7 +100,7 @@ def contract(
 def _of_any(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: dict[int, Dim]
 ) -> Expr:
-    """The contraction of operands of which some have coefficients or are rearrangements."""
+    """The contraction of operands, some of which have coefficients or are rearrangements."""
     letters = Letters(length)
     coef: Number = 1
     seen = [letter for word in words for letter in word]
@@ -116,7 +116,8 @@ def _of_any(
         return full(tuple([length[k] for k in out]), 0)
     words = [letters.word(word) for _, word, _ in cores]
     there = {*out, *[letter for word in words for letter in word]}
-    loose = dict.fromkeys(map(letters.find, [*seen, *letters.made]))  # no operand depends on these
+    # letters that no operand depends on
+    loose = dict.fromkeys(map(letters.find, [*seen, *letters.made]))
     factors = [counted(length[k]) for k in loose if k not in there and length[k] != 1]
     result = _of_cores([x for x, _, _ in cores], words, [kill for _, _, kill in cores], out, length)
     for factor in factors:
@@ -127,7 +128,7 @@ def _of_any(
 def _of_cores(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
 ) -> Expr:
-    """The contraction of operands that are neither numbers nor multiples nor rearrangements."""
+    """The contraction of operands without coefficients, neither numbers nor rearrangements."""
     if len(args) == 1:
         return _of_one(args[0], words[0], out, length)
     if not args:
@@ -152,7 +153,7 @@ def _of_cores(
 
 
 def _choosable(args: list[Expr]) -> bool:
-    """Whether letters may change places: those of equal operands (side by side), of symmetric."""
+    """Whether letters may be exchanged: those of equal adjacent or of symmetric operands."""
     last = None
     for x in args:
         shape = x.shape
@@ -163,7 +164,7 @@ def _choosable(args: list[Expr]) -> bool:
 
 
 def _of_one(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
-    """One operand: sum what ``out`` lacks, then permute, repeat and broadcast."""
+    """One operand: sum the letters that ``out`` lacks, then permute, repeat and broadcast."""
     op, summed, inner = _pattern((word,), out, (False,))
     for k in summed:
         if length[k] != 1:
@@ -180,9 +181,9 @@ def _of_one(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
 def _pattern(
     words: tuple[Word, ...], out: Word, kills: tuple[bool, ...]
 ) -> tuple[ops.Contract, Word, Word]:
-    """The op of a contraction that sums, the letters that it sums, and those of its result.
+    """The op of a contraction that sums, its summed letters, and the letters of its result.
 
-    These are in order of first use.
+    Both groups of letters are in order of first use.
     """
     carried = tuple(dict.fromkeys([letter for word in words for letter in word]))
     inner = tuple([letter for letter in carried if letter in out])
@@ -194,7 +195,7 @@ def _pattern(
 def _of_scalars(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
 ) -> Expr:
-    """Scalars among the operands multiply the contraction of the others."""
+    """Take scalar operands out of the contraction and multiply its result by them."""
     rest = [k for k, word in enumerate(words) if word]
     killing = any(kills[k] for k in rest)
     result = _of_cores(
@@ -214,7 +215,7 @@ def _of_scalars(
 def _unsummed(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
 ) -> Expr:
-    """Nothing is summed: a Product of the operands, brought to the same letters."""
+    """A contraction that sums nothing: a Product of the operands, aligned to the same letters."""
     factors = [moved(x, word, out, length) for x, word in zip(args, words, strict=True)]
     plain = [x for x, kill in zip(factors, kills, strict=True) if not kill]
     killing = [x for x, kill in zip(factors, kills, strict=True) if kill]
@@ -226,14 +227,14 @@ def _unsummed(
     return mask if product is None else strong(mask, product)
 
 
-# What is not summed as it stands.
+# Kinds of nodes that are summed as they are.
 _SUMMED_INSIDE = (ops.Contract, ops.Product, ops.Opaque, ops.Sum)
 
 
 def _inside(x: Expr, word: Word, inner: Word, length: Lengths) -> Expr | None:
-    """The sum of one operand where it is that of its parts, else None.
+    """The sum of one operand as a sum of its parts, or None.
 
-    A product is summed as factors, a sum through its operand.
+    A product sums as factors; a sum passes the summation on to its operand.
     """
     op = x.op
     if isinstance(op, ops.Contract) and len(op.letters) == 1:
@@ -263,12 +264,12 @@ def _inside(x: Expr, word: Word, inner: Word, length: Lengths) -> Expr | None:
     return None
 
 
-# A longer sum is not looked through.
+# The walk stops at longer sums.
 _CENTRED_TERMS = 8
 
 
 def _is_centred(x: Expr, word: Word, inner: Word) -> bool:
-    """Whether a sum may add up to 0: it has a mean, or 1s on the diagonal and a number."""
+    """Whether a sum may cancel to 0: it has a mean, or 1s on the diagonal and a number."""
     if len(x.args) > _CENTRED_TERMS or len(set(word)) < len(word):
         return False
     summed = [place for place, letter in enumerate(word) if letter not in inner]
@@ -287,7 +288,7 @@ def _is_centred(x: Expr, word: Word, inner: Word) -> bool:
 
 
 def _least_words(args: list[Expr], words: list[Word], kills: list[bool]) -> list[Word]:
-    """``words`` in the spelling that reads least: x_i x_j is x_j x_i, and S_ij is S_ji."""
+    """The least of the equivalent ``words``: x_i x_j equals x_j x_i, and S_ij equals S_ji."""
     for place, x in enumerate(args):
         shape = x.shape
         if len(shape) > 1 and shape[-1] == shape[-2] and x.args:
@@ -318,7 +319,7 @@ def _named(words: list[Word]) -> tuple[Word, ...]:
 
 
 def strong(a: Expr, b: Expr, kills: tuple[bool, bool] = (True, False)) -> Expr:
-    """``a * b`` that is 0 where a killing operand is exactly 0."""
+    """``a * b``, but 0 where a killing operand is exactly 0."""
     if not any(kills):
         return mul(a, b, True)
     (c, x), (d, y) = split_coefficient(a), split_coefficient(b)

@@ -58,18 +58,18 @@ if TYPE_CHECKING:
     from symdiff.functions.shaping import Axis
 
 Operand: TypeAlias = "Expr | int | float | Fraction | NDArray[Any] | sp.Expr"
-# What stands for a symbol: lists of rows, too.
+# Values that users write for expressions; lists of rows are allowed, too.
 Values: TypeAlias = "Operand | Sequence[Any]"
 Replacements: TypeAlias = "Mapping[Any, Values] | Sequence[tuple[Any, Values]]"
 
 
 class Methods:
-    """The functions behind methods of Expr, of modules above this one, by name."""
+    """Functions of later modules behind the methods of Expr, by name."""
 
     def __init__(self, **functions: object) -> None:
         vars(self).update(functions)
 
-    if TYPE_CHECKING:  # what most of them are; the others give no expression
+    if TYPE_CHECKING:  # the type of most; the others return no expression
         array_function: Callable[..., Any]
         array_ufunc: Callable[..., Any]
         evalf: Callable[..., Any]
@@ -95,7 +95,7 @@ class Expr(Node):
     """
 
     __slots__ = ()
-    _methods: ClassVar[Methods]  # set when the package is complete
+    _methods: ClassVar[Methods]  # assigned once the package is imported
 
     # The value's description ----------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Expr(Node):
             raise TypeError("len() of a 0-d expression")
         if isinstance(self.shape[0], str):
             raise Unsupported(
-                f"len() of an axis of symbolic length {self.shape[0]} is an int for Python; "
+                f"len() of an axis of symbolic length {self.shape[0]} would have to be an int; "
                 "x.shape[0] is the length, and can be computed with"
             )
         return self.shape[0]
@@ -189,7 +189,8 @@ class Expr(Node):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Expr:
-        return self  # immutable, and interned: a copy would not be the same expression
+        # Expressions are immutable and interned: a copy would be a different expression.
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._methods.reduced(self)
@@ -369,13 +370,13 @@ class Expr(Node):
         return self._methods.diagonal(self, offset, axis1, axis2)
 
     def repeat(self, repeats: int | Sequence[int], axis: int | None = None) -> Expr:
-        """Every element along ``axis`` as often as ``repeats`` says; of all in C order for None."""
+        """Repeat every element along ``axis`` ``repeats`` times; all in C order if it is None."""
         return self._methods.repeat(self, repeats, axis)
 
     def take(
         self, indices: int | Sequence[int] | NDArray[Any] | Expr, axis: int | None = None
     ) -> Expr:
-        """The elements at ``indices`` along ``axis``; of all in C order for None."""
+        """The elements at ``indices`` along ``axis``; over all in C order if it is None."""
         return self._methods.take(self, indices, axis)
 
     def sum(self, axis: Axis = None, keepdims: bool = False) -> Expr:
@@ -415,27 +416,27 @@ class Expr(Node):
         return self._methods.all(self, axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Expr:
-        """The place of the first largest element along ``axis``; among all in C order for None."""
+        """The index of the first largest along ``axis``; of all elements if it is None."""
         return self._methods.argmax(self, axis, keepdims=keepdims)
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Expr:
-        """The place of the first smallest element along ``axis``; among all in C order for None."""
+        """The index of the first smallest along ``axis``; of all elements if it is None."""
         return self._methods.argmin(self, axis, keepdims=keepdims)
 
     def argsort(self, axis: int | None = -1) -> Expr:
-        """The places of the elements along ``axis`` in ascending order."""
+        """The indices that sort the elements along ``axis`` in ascending order."""
         return self._methods.argsort(self, axis)
 
     def cumsum(self, axis: int | None = None) -> Expr:
-        """The sums of the elements so far along ``axis``; of all in C order for None."""
+        """The cumulative sums along ``axis``; over all in C order if it is None."""
         return self._methods.cumsum(self, axis)
 
     def cumprod(self, axis: int | None = None) -> Expr:
-        """The products of the elements so far along ``axis``; of all in C order for None."""
+        """The cumulative products along ``axis``; over all in C order if it is None."""
         return self._methods.cumprod(self, axis)
 
     def clip(self, min: Operand | None = None, max: Operand | None = None) -> Expr:
-        """Every element, or the bound that it is beyond."""
+        """Clip every element to the bounds."""
         return self._methods.clip(self, min, max)
 
     def round(self, decimals: int = 0) -> Expr:
@@ -461,7 +462,7 @@ class Expr(Node):
     def astype(self, dtype: object) -> Expr:
         """As a real (``float``), integer (``int``) or boolean (``bool``) expression.
 
-        Raises Unsupported for reals as integers, and for a precision: it is the arguments'.
+        Raises Unsupported for reals as integers, and for a precision: the arguments decide it.
         """
         return self._methods.astype(self, dtype)
 
@@ -496,8 +497,8 @@ class Expr(Node):
     def subs(self, *replacements: object) -> Expr:
         """Replace symbols simultaneously: ``f.subs({x: 1})``, ``f.subs(x, 1)`` or pairs in a list.
 
-        Raises ValueError for a pair whose value contains the symbol of a later one: SymPy
-        replaces one after the other.
+        Raises ValueError for a pair whose value contains the symbol of a later pair: SymPy replaces
+        one pair after the other.
         """
         return self._methods.replaced(self, replacements)
 
@@ -519,7 +520,7 @@ class Expr(Node):
         return self._methods.factor(self)
 
     def collect(self, x: Operand | Sequence[Operand]) -> Expr:
-        """``symdiff.collect``: terms of equal powers of ``x`` put together."""
+        """``symdiff.collect``: merge terms with equal powers of ``x``."""
         return self._methods.collect(self, x)
 
     def series(self, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
@@ -527,14 +528,14 @@ class Expr(Node):
         return self._methods.series(self, x, x0, n)
 
     def limit(self, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") -> Expr:
-        """``symdiff.limit``: what it comes to as ``x`` comes to ``x0``."""
+        """``symdiff.limit``: the limit as ``x`` approaches ``x0``."""
         return self._methods.limit(self, x, x0, dir)
 
     def _sympy_(self) -> sp.Basic:
         return self._methods.to_sympy(self)
 
     def latex(self, full: bool = False) -> str:
-        """LaTeX in matrix notation, without dollar signs; of large expressions a part, or all."""
+        """LaTeX in matrix notation, without dollar signs; an excerpt of a large one, or all."""
         return self._methods.latex(self, full)
 
     def _repr_latex_(self) -> str:
@@ -556,7 +557,7 @@ e = make(ops.exact_op("e", sp.E), (), (), float)
 
 
 def _operand(value: object) -> Any:
-    """``value`` as an expression, or NotImplemented so that the other operand may answer."""
+    """``value`` as an expression, or NotImplemented so that the other operand may respond."""
     if number.is_number(value) or isinstance(value, np.ndarray | complex | sp.Expr | Length):
         return as_expr(value)
     if isinstance(value, str):
@@ -568,9 +569,9 @@ def _operand(value: object) -> Any:
 
 
 class Symbols(tuple["Expr", ...]):
-    """A tuple of symbols that are told apart by identity: ``y in f.free_symbols`` has an answer.
+    """A tuple of symbols compared by identity: ``y in f.free_symbols`` works.
 
-    A symbol of lengths by name is there where data made these lengths numbers, too.
+    A symbol with named lengths is also found where data made these lengths numbers.
     """
 
     __slots__ = ()
@@ -584,7 +585,7 @@ class Symbols(tuple["Expr", ...]):
         return become(x, self) if is_symbol else x  # type: ignore[arg-type]  # it is one
 
     def index(self, x: object, *bounds: SupportsIndex) -> int:
-        """The place of a symbol; raises ValueError if it is not there."""
+        """The index of a symbol; raises ValueError if it is absent."""
         x = self._own(x)
         for i in range(len(self))[slice(*bounds, *(None,) * (2 - len(bounds)))]:
             if self[i] is x:
@@ -592,7 +593,7 @@ class Symbols(tuple["Expr", ...]):
         raise ValueError(f"{x!r} is not among {tuple(self)!r}")
 
     def count(self, x: object) -> int:
-        """How often a symbol is there: 0 or 1."""
+        """How often a symbol occurs: 0 or 1."""
         return int(x in self)
 
     def __eq__(self, other: object) -> bool:
@@ -607,15 +608,15 @@ class Symbols(tuple["Expr", ...]):
 
 
 def in_order(nodes: Iterable[Expr]) -> list[Expr]:
-    """Nodes in the order in which they were made; symbols stand so in formulas as they are read."""
+    """Nodes in order of creation; formulas list their symbols in this order."""
     return sorted(nodes, key=lambda x: x.serial)
 
 
 def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
     """The symbols of ``outputs`` in order of first use (left to right, depth first), each once.
 
-    The result is a tuple that tells symbols apart by identity, so that ``in`` works.  Raises
-    ShapeError if two symbols have one name, or if a symbol has the name of a length of axes.
+    The result is a tuple that compares symbols by identity, so that ``in`` works.  Raises
+    ShapeError if two symbols have one name, or if a symbol has the name of an axis length.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -638,7 +639,7 @@ def free_symbols(outputs: Expr | Iterable[Expr]) -> Symbols:
 
 
 def check_names(symbols: Iterable[Expr]) -> None:
-    """Raise ShapeError if two of the symbols have one name, or a symbol that of a length."""
+    """Raise ShapeError if two symbols share a name, or a symbol has the name of a length."""
     by_name: dict[str, Expr] = {}
     for node in symbols:
         op = node.op
@@ -668,7 +669,7 @@ def check_names(symbols: Iterable[Expr]) -> None:
 
 
 def rebuild(node: Expr, args: tuple[Expr, ...]) -> Expr:
-    """The node of the same op on other operands (of the same shapes), through the constructors."""
+    """The node of the same op on other operands of the same shapes, through the constructors."""
     if args == () or all(a is b for a, b in zip(args, node.args, strict=True)):
         return node
     return built(node.op, args)
@@ -711,7 +712,7 @@ def nodes(outputs: Expr | Iterable[Expr]) -> list[Expr]:
 
 
 def is_within(e: Expr, most: int) -> bool:
-    """Whether ``e`` has at most so many nodes; not many more of them are looked at.
+    """Whether ``e`` has at most ``most`` nodes; the walk stops soon after that many.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")

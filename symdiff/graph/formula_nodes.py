@@ -1,4 +1,4 @@
-"""From a SymPy formula to nodes: every part of the formula becomes one primitive, interned node."""
+"""From a SymPy formula to nodes: every part of the formula becomes one interned primitive node."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# One step makes the value of one part of the formula from the values of earlier parts.
+# One step computes one part of the formula from the values of earlier parts.
 Step = tuple[str, Any, tuple[int, ...]]
 
 
 def lift(formula: sp.Basic, env: Mapping[sp.Symbol, Expr]) -> Expr:
-    """The expression that ``formula`` is, its symbols replaced by the expressions of ``env``.
+    """The expression of ``formula``, with the expressions of ``env`` for its symbols.
 
     The formula is in the vocabulary of ``symdiff.scalars`` (see ``formula.canonical``).  Raises
-    Unsupported naming the SymPy type of a part that is not.
+    Unsupported naming the SymPy type of a part outside the vocabulary.
     """
     return run(steps(formula), env)
 
 
 def run(program: tuple[Step, ...], env: Mapping[sp.Symbol, Expr]) -> Expr:
-    """The expression that the steps of a formula make from the expressions of ``env``."""
+    """Run the steps of a formula on the expressions of ``env``."""
     values: list[Expr] = []
     for kind, payload, parts in program:
         values.append(_make(kind, payload, [values[i] for i in parts], env))
@@ -44,7 +44,7 @@ def run(program: tuple[Step, ...], env: Mapping[sp.Symbol, Expr]) -> Expr:
 
 
 def is_decision(op: Op) -> bool:
-    """Whether the op stands for a formula that decides what a derivative is at a kink."""
+    """Whether the op's formula decides the value of a derivative at a kink."""
     return isinstance(op, Pointwise) and op.decides is not None and not op.primitive
 
 
@@ -62,11 +62,11 @@ def written_out(node: Expr) -> Expr:
 
 
 def over_formula(node: Expr, values: Sequence[_T], build: Callable[[Expr, list[_T]], _T]) -> _T:
-    """What ``build`` makes of a decision's formula, part by part, from what its operands are."""
+    """Evaluate a decision's formula by parts with ``build``, from the values of its operands."""
     formula = written_out(node)
     values_of = dict(zip(node.args, values, strict=True))
     inside = [formula]
-    for x in inside:  # grows as it is read
+    for x in inside:  # grows during the loop
         inside.extend(y for y in x.args if y not in values_of)
     for x in reversed(inside):
         parts = [values_of[y] for y in x.args]
@@ -152,7 +152,7 @@ def _make(kind: str, payload: Any, parts: list[Expr], env: Mapping[sp.Symbol, Ex
 
 
 def _product(parts: list[Expr]) -> Expr:
-    """Numbers first collected into one coefficient, so that they do not sit between factors."""
+    """Multiply factors, numbers first, so that no number separates factors that can merge."""
     coefficient: number.Number = 1
     result: Expr | None = None
     for part in parts:

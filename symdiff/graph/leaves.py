@@ -1,4 +1,4 @@
-"""Leaves: symbols, numbers and data as expressions, and how user values become them."""
+"""Leaves: symbols, numbers and data as expressions, and the conversion of user values."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
     (('n', 3), True)
     """
     if not isinstance(name, str) or not name.isidentifier():
-        ranged = isinstance(name, str) and ":" in name  # SymPy's x0:4
+        ranged = isinstance(name, str) and ":" in name  # SymPy writes x0:4 for several
         remedy = "; write the names out, or make one symbol of that shape" if ranged else ""
         if isinstance(name, str) and len(names := name.replace(",", " ").split()) > 1:
             remedy = f"; sd.symbols({shortened(' '.join(names))}) makes {len(names)} symbols"
         raise ValueError(f"symbol name {shortened(name)} is not an identifier{remedy}")
-    name = unicodedata.normalize("NFKC", name)  # as Python reads identifiers, and so the parser
+    # in Python's normal form of identifiers, which the parser uses, too
+    name = unicodedata.normalize("NFKC", name)
     shape = checked_shape(shape)
     dtype = checked_dtype(dtype)
     return make(ops.symbol_op(name, shape, dtype), (), shape, dtype)
@@ -56,7 +57,7 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
 def symbols(
     names: str | Iterable[str], shape: int | str | Sequence[Dim] = (), dtype: Dtype = float
 ) -> tuple[Expr, ...]:
-    """A tuple of symbols, also for one name; names are separated by spaces or commas.
+    """A tuple of symbols, even for one name; spaces or commas separate the names.
 
     One symbol by itself is ``symbol("x")``.
 
@@ -69,17 +70,17 @@ def symbols(
 
 
 def dummy(like: Expr) -> Expr:
-    """A fresh symbol of the shape of ``like``, equal to no other."""
+    """A fresh symbol of the shape of ``like``, equal to no other symbol."""
     return named_dummy("_t", like.shape)
 
 
 def named_dummy(name: str, shape: Shape = (), dtype: Dtype = float) -> Expr:
-    """A fresh symbol that equals no other, though others may have its name."""
+    """A fresh symbol that equals no other, even one of the same name."""
     return make(ops.dummy_op(name, shape, dtype), (), shape, dtype)
 
 
 def checked_shape(shape: int | str | Sequence[Dim]) -> Shape:
-    """A shape given by the user as a tuple of ints >= 0 and lengths that are known by name."""
+    """A shape from the user as a tuple of ints >= 0 and named lengths."""
     entries: tuple[Any, ...]
     if shape.__class__ is tuple:
         entries = shape
@@ -113,12 +114,12 @@ def _is_negative(length: Length) -> bool:
     return most is not None and most < 0
 
 
-# The dtype of a symbol that stands for arrays of a kind of NumPy's.
+# The dtype of a symbol for arrays of each NumPy kind.
 KINDS: dict[str, Dtype] = {"f": float, "i": int, "u": int, "b": bool}
 
 
 def checked_dtype(dtype: object) -> Dtype:
-    """``float``, ``int`` or ``bool`` for a dtype; raises TypeError for one that is none of them."""
+    """``float``, ``int`` or ``bool`` for a dtype; raises TypeError for any other."""
     try:
         kind = np.dtype(dtype).kind  # type: ignore[call-overload]  # NumPy says what is none
     except TypeError:
@@ -144,7 +145,7 @@ def full(shape: Shape, value: Number) -> Expr:
 
 
 def constant(value: object) -> Expr:
-    """Data as an expression: a number stays exact where it can, an array is copied.
+    """Data as an expression: a number stays exact where possible, an array is copied.
 
     Raises TypeError for complex or non-numeric data.
 
@@ -155,15 +156,15 @@ def constant(value: object) -> Expr:
         try:
             value = np.array(value)
         except (ValueError, RecursionError):
-            raise ValueError("constant: the lists are no rows of one length") from None
+            raise ValueError("constant: the rows have different lengths") from None
     return as_expr(value, "constant", "value")
 
 
 def as_expr(value: object, function: str = "", argument: str = "") -> Expr:
     """``value`` as an expression: an Expr, a number, a NumPy array, or SymPy's pi and E.
 
-    Raises TypeError for anything else, and for complex data, naming the function and the argument
-    where they are given.
+    Raises TypeError for anything else, and for complex data.  The message names ``function`` and
+    ``argument`` where the caller passes them.
     """
     if isinstance(value, Node):
         return value  # type: ignore[return-value]  # every node is an Expr
@@ -196,23 +197,23 @@ def _array(value: NDArray[Any]) -> Expr:
             f"array of dtype {value.dtype}: symdiff takes real, integer or boolean arrays"
             + ("; pass real and imaginary parts" if value.dtype.kind == "c" else "")
         )
-    copy = np.array(value, value.dtype.type)  # in the processor's order of bytes
+    copy = np.array(value, value.dtype.type)  # in the processor's byte order
     copy.setflags(write=False)
     return make(ops.Constant(copy), (), copy.shape, KINDS[copy.dtype.kind])
 
 
 def fixed_places(index: NDArray[np.intp]) -> Expr:
-    """Indices that are data, in one node for equal ones."""
+    """Constant indices as a node; equal indices share one node."""
     return make(ops.places_op(index), (), index.shape, int)
 
 
 def named_size(name: str) -> Expr:
-    """The length of that name, or a quotient of lengths of that text, as a scalar expression."""
+    """The length with this name, or the quotient with this text, as a scalar expression."""
     return make(ops.size_op(name), (), (), int)
 
 
 def number_of(x: Expr) -> Number | None:
-    """The number that every element of ``x`` is, where the node says so."""
+    """The number that every element of ``x`` equals, if the node shows it; else None."""
     op = x.op
     if op.__class__ is ops.Sum and not x.args:
         return op.const
@@ -240,7 +241,7 @@ def split_coefficient(x: Expr) -> tuple[Number, Expr | None]:
 
 
 def promoted(operands: Iterable[Expr]) -> Dtype:
-    """The dtype of a value that keeps its operands' dtype."""
+    """The dtype of a value with its operands' dtype."""
     has_int = False
     for x in operands:
         if x.dtype is float:

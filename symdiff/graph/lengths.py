@@ -1,9 +1,9 @@
-"""Lengths of axes that are known by name: polynomials with integer coefficients in names.
+"""Symbolic axis lengths: polynomials with integer coefficients in names.
 
-A length that is no int is a ``Length``, a str whose text is its canonical form: ``n``, ``n - 1``,
-``2*n``, ``m*n``, ``(n + 1)//2``.  Lengths are equal if their texts are, so that a shape compares
-with what a person types, ``x.shape == ("n",)``, and different polynomials are different lengths
-when a graph is built, whatever numbers they are in a call.
+A length that is not an int is a ``Length``, a str whose text is its canonical form: ``n``,
+``n - 1``, ``2*n``, ``m*n``, ``(n + 1)//2``.  Lengths are equal if their texts are equal.  So a
+shape compares with a typed one, ``x.shape == ("n",)``.  Different polynomials are different lengths
+when a graph is built, whatever their values in a call.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Floor(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The quotient as it is typed."""
+        """The quotient as users type it."""
         return f"{_bracketed(self.over)}//{self.by}"
 
 
 Atom: TypeAlias = "str | Floor"
-# Powers of atoms, in the order of their texts; () is the number 1.
+# Powers of atoms, sorted by their texts; () is the number 1.
 Monomial: TypeAlias = tuple[tuple[Atom, int], ...]
 Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
 
@@ -48,8 +48,8 @@ _expression: Callable[[Length], Expr]
 
 
 def set_expression(of: Callable[[Length], Expr]) -> None:
-    """Tell lengths what they are as expressions, which the modules above this one know."""
-    global _expression  # set once, while the package is imported
+    """Register how a length becomes an expression, which later modules define."""
+    global _expression  # assigned once, during the import of the package
     _expression = of
 
 
@@ -59,16 +59,15 @@ def expression(length: Length) -> Expr:
 
 
 class Length(str):
-    """A length that no int is: a polynomial with integer coefficients in names of lengths.
+    """A length that is not an int: a polynomial with integer coefficients in names of lengths.
 
-    Sums, differences, products and whole powers of lengths and ints are lengths, or ints where
-    nothing else is left; so are quotients ``//`` and remainders by a positive int, and quotients by
-    a length that divides.
-    With anything else a length is the expression of its value.  Names stand for ints that are 0
-    or more; two lengths are ordered where that is all it takes to know the order, and comparing
-    others raises Unsupported.
+    Sums, differences, products and whole powers of lengths and ints are lengths, or ints where no
+    name is left.  So are quotients ``//`` and remainders by a positive int, and quotients by a
+    length that divides.  With any other operand a length acts as the expression of its value.
+    Names stand for ints >= 0.  Two lengths are ordered where these bounds imply the order; other
+    comparisons raise Unsupported.
 
-    Raises ValueError for a text that is no such polynomial, and for one that is an int.
+    Raises ValueError for a text that is not such a polynomial, and for a text that is an int.
 
     >>> n, m = Length("n"), Length("m")
     >>> n - 1, 2 * n, n * m, (n + 1) // 2, n - n, n * m // m
@@ -79,23 +78,23 @@ class Length(str):
 
     __slots__ = ("is_name", "names", "terms")
     terms: Terms
-    is_name: bool  # and nothing else
+    is_name: bool  # the whole text is one name
     names: tuple[str, ...]  # in alphabetical order
 
     def __new__(cls, text: str) -> Length:
-        """The length that a text says, in its canonical form."""
+        """The length of a text, in canonical form."""
         if isinstance(text, Length):
             return text
         length = _parsed(str(text))
         if not isinstance(length, Length):
-            raise ValueError(f"{text!r} is no named length; a length that is known is an int")
+            raise ValueError(f"{text!r} is not a named length; pass a known length as an int")
         return length
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Length, (str(self),)
 
     def replaced(self, lengths: Mapping[str, Dim]) -> Dim:
-        """This length, with the given ones in place of names.
+        """This length, with the given lengths in place of names.
 
         >>> Length("n*m - 1").replaced({"n": 3}), Length("n//2").replaced({"n": 5})
         ('3*m - 1', 2)
@@ -114,7 +113,7 @@ class Length(str):
         return total
 
     def is_linear_in(self, name: str) -> bool:
-        """Whether this is a + b*name, for lengths a and b that have not the name."""
+        """Whether this is a + b*name, for lengths a and b without the name."""
         return all(
             (isinstance(atom, str) and power == 1)
             for monomial, _ in self.terms
@@ -123,7 +122,7 @@ class Length(str):
         )
 
     def linear_in(self, name: str) -> tuple[Dim, int] | None:
-        """The a and the int b of this as ``a + b*name``, where a has not the name; else None."""
+        """The a and the int b of this as ``a + b*name``, where a lacks the name; else None."""
         rest, slope = [], 0
         for monomial, c in self.terms:
             if monomial == ((name, 1),):
@@ -234,12 +233,12 @@ class Length(str):
     def __trunc__(self) -> Length:
         return self
 
-    __floor__ = __ceil__ = __trunc__  # it is whole
+    __floor__ = __ceil__ = __trunc__  # a length is an integer, so trunc, floor and ceil return it
 
     def _beyond(self, of: Callable[[Any, Any], Any], other: Any, right: bool = False) -> Any:
-        """What is no length: an expression, or texts side by side."""
+        """The result of an operation that leaves the lengths: an expression, or joined texts."""
         if isinstance(other, str | list | tuple) and not isinstance(other, Length):
-            return NotImplemented  # messages put names into texts; [0] * n asks for an int
+            return NotImplemented  # messages put names into texts; [0] * n needs an int
         x = _expression(self)
         y = _expression(other) if isinstance(other, Length) else other
         return of(y, x) if right else of(x, y)
@@ -249,7 +248,7 @@ class Length(str):
         return getattr(ufunc, method)(*values, **words)
 
     def __index__(self) -> int:
-        # No TypeError, which NumPy's functions replace with a message that does not say this.
+        # Not TypeError: NumPy's functions replace its message.
         raise Unsupported(
             f"the length {self} is known by name, not as an int; functions of symdiff take it "
             f"where they take a length, sd.arange({self}) and sd.zeros({self}) for two, and NumPy "
@@ -259,7 +258,7 @@ class Length(str):
     __int__ = __float__ = __index__  # none of them returns
 
     def __iter__(self) -> Iterator[str]:
-        # NumPy would read the letters of a text as the lengths of a shape.
+        # NumPy would read the characters of a text as lengths of a shape.
         raise TypeError(f"the length {self} is one number, and not iterated over")
 
     # Order ----------------------------------------------------------------------------------------
@@ -286,7 +285,8 @@ class Length(str):
         if not (isinstance(other, Length) or _is_int(other)):
             return NotImplemented  # type: ignore[no-any-return]  # Python's way to say so
         low, high = bounds(self - other)
-        # What holds at one bound, and is the more so beyond it, holds everywhere.
+        # A polynomial that satisfies the relation at the bound and is monotonic beyond it satisfies
+        # it everywhere.
         upward = sign in (">", ">=")
         first_end, last_end = (low, high) if upward else (high, low)
         if first_end is not None and holds(first_end, 0):
@@ -301,10 +301,10 @@ class Length(str):
 
 
 class LengthLetter(str):
-    """A length of which patterns of shapes say only where it is: a number in each call.
+    """A placeholder for a length in a pattern of shapes; each call supplies the number.
 
-    Letters are no lengths, and no text that is a length is a letter, so that ops that are known by
-    letters are never those of a formula whose axes have names.  Nothing is computed with them.
+    Letters are not lengths, and no text of a length is a letter.  So ops keyed by letters never
+    coincide with ops of a formula with named axes.  No arithmetic accepts letters.
 
     >>> LengthLetter(0), as_length("#0")
     ('#0', None)
@@ -314,7 +314,7 @@ class LengthLetter(str):
     is_name = True
 
     def __new__(cls, number: int | str) -> LengthLetter:
-        """The letter of that number."""
+        """The letter with this number."""
         return str.__new__(cls, f"#{number}")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -325,7 +325,7 @@ class LengthLetter(str):
 
 
 def bounds(length: Dim) -> tuple[int | None, int | None]:
-    """The least and the greatest int that a length may be, None where there is no end.
+    """The least and the greatest int that a length may be; None where it is unbounded.
 
     >>> bounds(Length("n + 2")), bounds(5 - Length("n")), bounds(Length("n") - Length("m"))
     ((2, None), (None, 5), (None, None))
@@ -357,9 +357,9 @@ def product(dims: Iterable[int | str]) -> Dim:
 
 
 def like(dims: Iterable[int | str], length: Dim, what: str) -> int | str:
-    """A length that was computed from ``dims``: of letters, which are no lengths, a letter.
+    """Wrap a length computed from ``dims``: if these are letters, it must be one of them.
 
-    Raises Unsupported, saying ``what``, where it is none of the letters.
+    Raises Unsupported with ``what`` in front where no letter fits.
     """
     letters: list[str] = [dim for dim in dims if isinstance(dim, LengthLetter)]
     if not letters or isinstance(length, int):
@@ -381,7 +381,7 @@ def may_be_equal(a: Dim, b: Dim) -> bool:
 
 
 def is_natural(length: Dim) -> bool:
-    """Whether it is never negative."""
+    """Whether the length is never negative."""
     least, _ = bounds(length)
     return least is not None and least >= 0
 
@@ -406,7 +406,7 @@ def _quotients(atom: Floor) -> tuple[int | None, int | None]:
 
 
 def as_length(value: object) -> Dim | None:
-    """A length as one, a Length where it is a text; None for what is none.
+    """A value as an axis length, a text as a Length; None if it is not one.
 
     >>> as_length("2*n - n"), as_length("n - n + 3"), as_length(4), as_length(-1), as_length("n +")
     ('n', 3, 4, None, None)
@@ -426,7 +426,7 @@ def as_length(value: object) -> Dim | None:
 
 
 def _is_int(value: object) -> bool:
-    """Whether the value is an int, Python's or NumPy's; truth values are none."""
+    """Whether the value is an int of Python or NumPy; booleans are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -436,7 +436,7 @@ def _named(name: str) -> Length:
 
 @lru_cache(maxsize=4096)
 def _made(terms: Terms) -> Length:
-    """The length of terms that are in order."""
+    """The length of terms that are already in order."""
     length = str.__new__(Length, _text(terms))
     length.terms = terms
     length.is_name = length.isidentifier()
@@ -461,7 +461,7 @@ def _length(*parts: Mapping[Monomial, int] | Terms) -> Dim:
 
 
 def _place(term: tuple[Monomial, int]) -> tuple[int, list[tuple[str, int]]]:
-    """Where a term stands: high powers first, then by their texts; the number last."""
+    """The sort key of a term: high powers first, then by text; the number last."""
     monomial, _ = term
     return -sum(power for _, power in monomial), [(atom_text(a), -power) for a, power in monomial]
 
@@ -478,24 +478,25 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
 
 
 def _floor(length: Length, by: int) -> Dim:
-    """``length // by``: what ``by`` divides comes out, and the rest is an atom."""
+    """``length // by``: take out the terms that ``by`` divides; the rest becomes an atom."""
     if by < 1:
         raise Unsupported(f"length: ({length})//{by}: divide by a positive number")
     if by == 1:
         return length
     quotient = _length({monomial: c // by for monomial, c in length.terms})
     rest = _length({monomial: c % by for monomial, c in length.terms})
-    if not isinstance(rest, Length):  # a number below ``by``
+    if not isinstance(rest, Length):  # 0 <= rest < by, so its quotient is 0
         return quotient
     nested = _nested(rest)
-    if nested is not None:  # (x//2 + 1)//3 is (x + 2)//6: slices of slices meet those of the whole
+    # (x//2 + 1)//3 is (x + 2)//6: slices of slices then equal slices of the original
+    if nested is not None:
         inner, added = nested
         return quotient + (inner.over + inner.by * added) // (inner.by * by)  # type: ignore[no-any-return]
     return quotient + _length({((Floor(rest, by), 1),): 1})
 
 
 def _nested(length: Length) -> tuple[Floor, int] | None:
-    """The quotient and the number of which the length is the sum; else None."""
+    """The one quotient and the number that add up to the length; else None."""
     (monomial, c), *rest = length.terms
     added = dict(rest).get((), 0)
     if c != 1 or len(monomial) != 1 or len(rest) != (added != 0):
@@ -505,7 +506,7 @@ def _nested(length: Length) -> tuple[Floor, int] | None:
 
 
 def _divided(length: Length, by: Length) -> Dim:
-    """``length // by`` where the one is a multiple of the other."""
+    """``length // by`` where the length is a multiple of ``by``; raise Unsupported otherwise."""
     quotient: list[Mapping[Monomial, int]] = []
     rest: Dim = length
     (lead, c), *_ = by.terms
@@ -528,7 +529,7 @@ def _divided(length: Length, by: Length) -> Dim:
 
 
 def atom_text(atom: Atom) -> str:
-    """An atom as it is typed."""
+    """An atom as users type it."""
     return atom if isinstance(atom, str) else atom.text
 
 
@@ -537,25 +538,25 @@ def _bracketed(length: Length) -> str:
 
 
 def _text(terms: Terms) -> str:
-    """Terms as they are typed, one that is added in front."""
+    """Terms as users type them, with one term in front."""
     first = next((k for k, (_, c) in enumerate(terms) if c > 0), 0)
     text = ""
     for k in (first, *(k for k in range(len(terms)) if k != first)):
         monomial, c = terms[k]
         sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
         body = monomial_text(monomial, abs(c)) or "1"
-        # Python reads -n//2 as (-n)//2.
+        # Python parses -n//2 as (-n)//2.
         text += f"-({body})" if sign == "-" and is_quotient(monomial) and c == -1 else sign + body
     return text
 
 
 def is_quotient(monomial: Monomial) -> bool:
-    """Whether it is one quotient and nothing else."""
+    """Whether the length is exactly one quotient."""
     return len(monomial) == 1 and monomial[0][1] == 1 and not isinstance(monomial[0][0], str)
 
 
 def monomial_text(monomial: Monomial, factor: int = 1) -> str:
-    """A number times a monomial, as it is typed; an empty text for 1."""
+    """A number times a monomial as users type it; an empty text for 1."""
     alone = factor == 1 and len(monomial) == 1
     factors = [str(factor)] if factor != 1 else []
     for atom, power in monomial:
@@ -573,21 +574,21 @@ _SIGNS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Pow: operator.pow,
 }
-# A text that is longer, or nested deeper, is no length that a person wrote.
+# Longer or deeper nested texts are not lengths that a person wrote.
 _LONGEST = 1000
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Dim:
-    """What a text says, by Python's grammar; raises ValueError for what is no polynomial."""
+    """Parse a text by Python's grammar; raise ValueError for anything but a polynomial."""
     if text.isidentifier():
         return _named(text)
     if not text.isprintable():
         raise ValueError(f"{text!r} is no polynomial in named lengths")
     if len(text) > _LONGEST:
         raise ValueError(f"a length of {len(text)} characters is too long to be read")
-    # Names are read as they are: one may be a word of Python's, "lambda", and none is normalised.
+    # Names are taken literally: "lambda" is allowed, and no name is normalised.
     names: dict[str, str] = {}
     plain = _NAME.sub(lambda match: names.setdefault(match[0], f"n{len(names)}"), text)
     meant = {letter: name for name, letter in names.items()}
@@ -599,7 +600,7 @@ def _parsed(text: str) -> Dim:
 
 def _read(tree: ast.expr, meant: Mapping[str, str]) -> Dim:
     match tree:
-        case ast.Name(name) if meant[name].isidentifier():  # "n²" is none
+        case ast.Name(name) if meant[name].isidentifier():  # "n²" is not a name
             return _named(meant[name])
         case ast.Constant(int(value)) if not isinstance(value, bool):
             return value

@@ -1,4 +1,4 @@
-"""Numbers times nodes, and booleans as numbers: what rearranging axes needs of the algebra."""
+"""Multiples of nodes, and booleans as numbers: the part of the algebra that rearrangements need."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scale(c: Number, x: Expr) -> Expr:
     if c == 1:
         return as_numeric(x)
     if c == 0:
-        value = number_of(x)  # 0 * f is 0, but of numbers 0 * inf is nan
+        value = number_of(x)  # 0 * f is 0, but for numbers 0 * inf is nan
         finite = not isinstance(value, float) or math.isfinite(value)
         return full(x.shape, 0 if finite else math.nan)
     x = as_numeric(x)

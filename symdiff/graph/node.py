@@ -1,9 +1,9 @@
-"""The DAG itself: nodes, weak interning, iteration.  No mathematics here.
+"""The graph structure: nodes, weak interning, iteration.  No mathematics here.
 
-A node is (op, args); equal (op, args) give the same object, so structural equality is identity.
-Every op owns the table of its nodes, keyed by the argument tuple: no key tuple is built and no node
-is hashed by content.  Tables hold weak references, so an expression that nobody uses is freed at
-once.
+A node is (op, args).  Equal (op, args) give the same object, so structural equality is identity.
+Every op owns the table of its nodes, keyed by the argument tuple.  So ``make`` builds no key tuple
+and hashes no node by content.  Tables hold weak references: the interpreter frees an unused
+expression at once.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ by_serial = attrgetter("serial")
 
 
 class Op:
-    """What a node does.  Ops are interned by their parameters and own the table of their nodes.
+    """The operation of a node, interned by its parameters; it owns the table of its nodes.
 
-    ``simple_factor`` / ``simple_term`` say that a node of this op carries no coefficient or number
-    that a multiple / a sum would have to take apart: the fast path of scalar arithmetic is two
-    attribute reads.  ``size`` is how much a product reads of it: 1 of a leaf, 0 of other factors.
+    ``simple_factor`` / ``simple_term`` say that a node of this op has no coefficient or number that
+    a multiple / a sum would have to take out.  The fast path of scalar arithmetic is then two
+    attribute reads.  ``size`` counts for the size of a product: 1 for a leaf, 0 for other factors.
     """
 
     __slots__ = ("__weakref__", "table")
@@ -59,9 +59,9 @@ class Op:
         return _describe(self)
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
-        """How a text calls it: the function, and its arguments after the operands.
+        """The function and the arguments after the operands, as a text writes the call.
 
-        ``shape`` is that of the value.
+        ``shape`` is the shape of the value.
         """
         return self.name, [f"{name}={getattr(self, name)}" for name in self.fields]
 
@@ -70,7 +70,7 @@ class Op:
         return self
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        """Lengths that must not be negative once they are known, each with what needs it."""
+        """The lengths that must not be negative once they are known, each with its reason."""
         return []
 
 
@@ -85,18 +85,19 @@ def _forget(
     ref: _Ref,
     remove: Callable[[dict[Any, _Ref], Any], None] = weakref._remove_dead_weakref,  # type: ignore[attr-defined]
 ) -> None:
-    # One step, for another thread may just now put a new node under the key: what the standard
-    # library's WeakValueDictionary does.  It is a default because globals are gone when the
-    # interpreter frees the last nodes.  An interrupt that comes here is lost: Python reports what
-    # callbacks raise, and goes on.  One that is no function of Python's, ``methodcaller("forget")``
-    # with a partial object in each reference, cost each node a tenth of its time.
+    # This must be one step: another thread may just now put a new node under the key.  The standard
+    # library's WeakValueDictionary does the same.  The function is bound as a default because
+    # globals are gone when the interpreter frees the last nodes.  Python reports an interrupt here
+    # as an error in a callback and continues.  A callback without a Python frame,
+    # ``methodcaller("forget")`` with a partial object in each reference, costs each node 10 % of
+    # its time.
     remove(ref.table, ref.key)
 
 
 class Node:
     """An interned node: ``op`` applied to ``args``.
 
-    ``serial`` grows with creation, so it sorts topologically.
+    ``serial`` grows with creation, so that sorting by it is a topological order.
     """
 
     __slots__ = ("__weakref__", "args", "dtype", "op", "serial", "shape")
@@ -108,19 +109,19 @@ class Node:
 
 
 def set_node_class(cls: type[Expr]) -> None:
-    """Tell ``make`` the class of nodes: Expr, whose operators need the modules above this one."""
-    global _node_class  # set once, while the package is imported
+    """Register the class of nodes, Expr, whose operators need later modules."""
+    global _node_class  # assigned once, during the import of the package
     _node_class = cls
 
 
 def set_op_description(described: Callable[[Op], tuple[Any, ...]]) -> None:
-    """Tell ``Op`` how ops are pickled, which the modules above this one know."""
-    global _describe  # set once, while the package is imported
+    """Register how ops are pickled, which later modules define."""
+    global _describe  # assigned once, during the import of the package
     _describe = described
 
 
 def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
-    """The one node of ``op`` and ``args``, made now if nobody holds it."""
+    """The one node of ``op`` and ``args``; create it unless it is alive."""
     table = op.table
     ref = table.get(args)
     if ref is not None:
@@ -136,7 +137,7 @@ def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
     ref = _Ref(node, _forget)
     ref.table = table
     ref.key = args
-    # setdefault is atomic: of two threads that build the same node, both get the first one's.
+    # setdefault is atomic: two threads that build the same node both get the first one's.
     winner = table.setdefault(args, ref)
     if winner is ref:
         return node
@@ -153,12 +154,12 @@ def make(op: Op, args: tuple[Expr, ...], shape: Shape, dtype: Dtype) -> Expr:
 _OPS: weakref.WeakValueDictionary[tuple[object, ...], Any] = weakref.WeakValueDictionary()
 
 
-# How many ops of everyday arithmetic are kept, each kind, under a key that is shorter than this.
+# How many everyday ops of each kind stay cached, and below which length of their key.
 EVERYDAY = 4096
 
 
 def intern_op(key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
-    """The one op of ``key``, alive while a node uses it.  Keys must tell 1 from 1.0 and True."""
+    """The one op of ``key``, alive while a node uses it.  Keys must distinguish 1, 1.0 and True."""
     op: _Op | None = _OPS.get(key)
     return _interned_op(key, make) if op is None else op
 
@@ -174,7 +175,7 @@ def _interned_op(key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
 
 
 def op_as(node: Node, family: type[_Op]) -> _Op:
-    """The op of a node that is known to be of this family: the type checker is told."""
+    """The op of a node of this family, with its type for the type checker."""
     op = node.op
     assert isinstance(op, family)
     return op

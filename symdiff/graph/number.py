@@ -1,8 +1,8 @@
-"""Exact numbers: what a coefficient or exponent of the DAG may be.
+"""Exact numbers: the coefficients and exponents of the graph.
 
 A number is an ``int``, else a ``Fraction``, else a ``float``.  Floats that *are* short fractions
-(0.5, 3.0, 0.375) become exact at the door, so that ``x + 1`` and ``x + 1.0`` are one node; all
-others (0.1, inf, nan) stay floats.
+(0.5, 3.0, 0.375) become exact on entry, so that ``x + 1`` and ``x + 1.0`` are one node.  All others
+(0.1, inf, nan) stay floats.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONGEST_REPR = 60
 
 
 def exact(value: object) -> Number:
-    """The number that ``value`` stands for, exact where it can be.
+    """The number of ``value``, exact where possible.
 
     Raises TypeError for complex numbers and for anything that is not a number.
 
@@ -83,12 +83,12 @@ def _is_one_expression(values: tuple[object, ...]) -> bool:
 
 
 def shortened(value: object) -> str:
-    """``repr(value)``, the beginning of it if it is long.
+    """``repr(value)``, or the beginning of a long one.
 
     >>> shortened([1, 2]), len(shortened([1] * 10**6)), len(shortened("x" * 10**6))
     ('[1, 2]', 63, 63)
     """
-    if value.__class__ in (list, tuple, str, bytes):  # of which no more is written than is shown
+    if value.__class__ in (list, tuple, str, bytes):  # builds no more of the text than it shows
         value = value[:_LONGEST_REPR]
     text = repr(value)
     return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}..."
@@ -131,16 +131,16 @@ def decimal(text: str) -> Fraction:
         raise ValueError(f"{text[:100]!r} is no decimal and no fraction") from None
 
 
-# Two digits more, and the number itself would fill the memory.
+# Guard: with two more digits the number itself would fill the memory.
 _EXPONENT = re.compile(r"[eE][+-]?[0_]*([0-9_]+)\s*$")
 _EXPONENT_DIGITS = 5
 
 
 def exact_exponent(value: object) -> int | Fraction:
-    """An exponent, always exact: a float exponent is the binary fraction that it is.
+    """An exponent, always exact: a float exponent becomes its exact binary fraction.
 
-    Exponents are lowered by one at every differentiation; exactness keeps 12 derivatives of
-    ``x**1.3`` clean.
+    Every differentiation lowers exponents by one; exactness keeps 12 derivatives of ``x**1.3``
+    clean.
 
     >>> exact_exponent(2.0), exact_exponent(0.5)
     (2, Fraction(1, 2))
@@ -167,7 +167,8 @@ def _normal(value: Number) -> Number:
 def times(a: Number, b: Number) -> Number:
     """``a * b`` as a number (Fractions that become integral are ints again).
 
-    What leaves the floats on the way is exact, until it is back: 1e200 * 1e200 is no infinity.
+    A product that leaves the float range stays exact until it returns: 1e200 * 1e200 is not an
+    infinity.
 
     >>> times(times(1e200, 1e200), 1e-300)
     1e+100
@@ -182,7 +183,7 @@ def times(a: Number, b: Number) -> Number:
 
 
 def plus(a: Number, b: Number) -> Number:
-    """``a + b`` as a number; exact, as in ``times``, where it is beyond the floats."""
+    """``a + b`` as a number; exact, as in ``times``, where it exceeds the floats."""
     try:
         c = a + b
     except OverflowError:
@@ -201,7 +202,7 @@ def reciprocal(d: Number) -> Number:
 
 
 def is_normal(value: Number) -> bool:
-    """Whether a float holds ``value`` to all digits: it is neither 0 nor subnormal nor infinite.
+    """Whether a float holds ``value`` to all digits: it is not 0, subnormal or infinite.
 
     >>> is_normal(Fraction(1, 3)), is_normal(10**400), is_normal(0)
     (True, False, False)
@@ -215,9 +216,9 @@ def _is_out(c: Number) -> bool:
 
 
 def _beyond(operation: Callable[[Any, Any], Any], a: Number, b: Number) -> Number:
-    """The operation in exact numbers: a float where the floats hold it to all digits."""
+    """The operation in exact numbers: a float where a float holds the result to all digits."""
     infinite = [x for x in (a, b) if isinstance(x, float) and not math.isfinite(x)]
-    if infinite:  # beside an infinity all that matters of a finite number is its sign
+    if infinite:  # against an infinity only the sign of a finite number matters
         plain = [x if isinstance(x, float) and not math.isfinite(x) else _sign(x) for x in (a, b)]
         return float(operation(*plain))
     return nearest(operation(Fraction(a), Fraction(b)))
@@ -228,9 +229,9 @@ def _sign(x: Number) -> float:
 
 
 def nearest(value: Fraction) -> Number:
-    """The float next to ``value`` as a number, but ``value`` itself where floats lose its digits.
+    """The float nearest to ``value``, but ``value`` itself where floats lose its digits.
 
-    Out of hundred thousands of digits it is infinite or 0 after all.
+    Numbers of hundreds of thousands of digits become infinite or 0.
 
     >>> nearest(Fraction(1, 3)), nearest(Fraction(10) ** 400) == 10**400
     (0.3333333333333333, True)
@@ -266,7 +267,7 @@ def raised(base: Number, exponent: int | Fraction) -> Number | None:
         if base == 0 and exponent < 0:
             return math.inf
         if abs(exponent) > 4096 and base not in (0, 1, -1):
-            return None  # a number of thousands of digits is not what anybody wants folded
+            return None  # numbers of thousands of digits are not worth folding
         return norm(Fraction(base) ** exponent)
     if base == 0:
         return math.inf if exponent < 0 else 0
@@ -283,7 +284,7 @@ def raised(base: Number, exponent: int | Fraction) -> Number | None:
 
 
 def _root(n: int, k: int) -> int | None:
-    """The k-th root of a positive integer, if that is one: by Newton's steps, from above."""
+    """The k-th root of a positive integer if it is an integer, by Newton's steps from above."""
     root = 1 << -(-n.bit_length() // k)
     while (less := ((k - 1) * root + n // root ** (k - 1)) // k) < root:
         root = less

@@ -1,7 +1,7 @@
-"""The places that a slice takes along an axis, as exact arithmetic of ranges; nothing of length n.
+"""The positions that a slice takes along an axis, in exact range arithmetic that costs no memory.
 
-Along an axis of known length they are a ``range``.  An axis of symbolic length is taken whole
-(``None``), at one index (an int; a negative one counts from the end), or along a ``Line``.
+Along an axis of known length they are a ``range``.  Along an axis of symbolic length they are
+``None`` (all of it), an int (one index, negative from the end) or a ``Line``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim
 
-# Start, stop and step of a slice; bounds are counted from the front, negative ints from the end.
+# Start, stop and step of a slice; negative ints count from the end.
 Step: TypeAlias = "tuple[Dim, Dim | None, int]"
 Places: TypeAlias = "range | int | Line | None"
 
@@ -25,10 +25,10 @@ EMPTY: Step = (0, 0, 1)
 
 
 class Line(NamedTuple):
-    """Places of an axis of symbolic length, from ``first`` up to, and without, ``stop``.
+    """Positions along an axis of symbolic length, from ``first`` up to, but excluding, ``stop``.
 
-    Both are counted from the first element, and no place is outside the axis: a slice is written
-    as NumPy's, but nothing is cut off where an axis is too short for it.
+    Both count from the first element, and every position lies inside the axis.  The notation is
+    NumPy's, but an axis that is too short cuts nothing off.
     """
 
     first: int | Length
@@ -37,15 +37,15 @@ class Line(NamedTuple):
 
     @property
     def length(self) -> int | Length:
-        """How many places there are; negative where the axis is too short."""
+        """The number of positions; negative where the axis is too short."""
         length: int | Length = _count(*self)
         return length
 
     def needs(self, length: int | Length) -> list[int | Length]:
-        """What is not negative if all places are inside an axis of this length.
+        """The lengths that are >= 0 if all positions are inside an axis of this length.
 
-        Nor are the bounds themselves, which NumPy would count from the end, but for a slice
-        downwards those that it does not write: the last place and the one in front of the first.
+        They include the bounds, because NumPy counts negative ones from the end.  A downward slice
+        is the exception: it needs its last position and the one before its first.
         """
         if self.step > 0:
             return [self.length, self.first, length - self.stop, self.stop]
@@ -60,7 +60,7 @@ def _count(first: Any, stop: Any, step: int) -> Any:
 
 
 def line(start: Dim | None, stop: Dim | None, step: int, length: Length) -> Places:
-    """The places of a slice as it is typed; negative ints count from the end.
+    """The positions of a slice as users type it; negative ints count from the end.
 
     >>> line(1, -1, 1, Length("n")), line(None, None, -2, Length("n")).length
     (Line(first=1, stop='n - 1', step=1), '(n + 1)//2')
@@ -70,7 +70,7 @@ def line(start: Dim | None, stop: Dim | None, step: int, length: Length) -> Plac
     last = (length if up else -1) if stop is None else _from_front(stop, length)
     count = _count(first, last, step)
     if isinstance(count, int) and count < 1:
-        low = last if up else first  # which NumPy counts from the end where it is below 0
+        low = last if up else first  # NumPy counts a negative stop from the end
         return Line(*EMPTY) if is_natural(low) else Line(low, low, 1)  # type: ignore[arg-type]
     if isinstance(count, int) and (up or last == -1 or is_natural(last)):
         one = _spelled(first, length)
@@ -87,7 +87,7 @@ def _from_front(place: Dim, length: Length) -> Any:
 
 
 def _spelled(place: Any, length: Length) -> int | Length:
-    """A place as it is typed: an int from the front or from the end where there is one."""
+    """A position as users type it: an int from the front or from the end where possible."""
     if isinstance(place, int):
         return place
     behind = place - length
@@ -99,7 +99,7 @@ def _slice(step: Step) -> slice:
 
 
 def places_of(step: Step, length: Dim) -> Places:
-    """The places that ``start:stop:step`` takes along an axis of this length."""
+    """The positions that ``start:stop:step`` takes along an axis of this length."""
     if isinstance(length, int):
         return range(*slice(*step).indices(length))
     if step == WHOLE:
@@ -114,7 +114,7 @@ def places_of(step: Step, length: Dim) -> Places:
 
 
 def step_of(places: Places, length: Dim) -> Step:
-    """The one way to spell the places as start, stop and step.
+    """The normal form of the positions as start, stop and step.
 
     >>> step_of(range(4, -1, -2), 5), step_of(range(1, 2), 5), step_of(range(5), 5)
     ((4, None, -2), (1, 2, 1), (0, None, 1))
@@ -141,7 +141,7 @@ def step_of(places: Places, length: Dim) -> Step:
 
 
 def between(start: Any, stop: Any, length: Dim) -> Step:
-    """The slice from ``start`` up to ``stop``, lengths from the front, in its one spelling."""
+    """The slice from ``start`` up to ``stop``, both counted from the front, in normal form."""
     if length.__class__ is int:
         if start >= stop:
             return EMPTY
@@ -150,7 +150,7 @@ def between(start: Any, stop: Any, length: Dim) -> Step:
 
 
 def count(places: Places, length: Dim) -> Dim:
-    """How many places there are."""
+    """The number of positions."""
     if places is None:
         return length
     if isinstance(places, Line):
@@ -159,18 +159,18 @@ def count(places: Places, length: Dim) -> Dim:
 
 
 def needs(places: Places, length: Length) -> list[int | Length]:
-    """What is not negative if an axis of this length has the places."""
+    """The lengths that are >= 0 if an axis of this length contains the positions."""
     if isinstance(places, int):
         return [length - places - 1 if places >= 0 else length + places]
     return places.needs(length) if isinstance(places, Line) and places != EMPTY else []
 
 
 def composed(outer: Step, inner: Places, length: Dim) -> Places:
-    """The places that ``[inner][outer]`` takes; ``length`` is that of the axis itself.
+    """The positions that ``[inner][outer]`` takes; ``length`` is the length of the axis.
 
-    Raises LookupError for what has no spelling: no element of an axis of symbolic length, and
-    places that a shorter axis has, too, where it lacks some of the ``inner`` ones, or those lack
-    some of the ``outer`` ones.
+    Raises LookupError for positions without a normal form.  An empty selection from an axis of
+    symbolic length has none.  Positions have none if a shorter axis contains them although it lacks
+    some of the ``inner`` ones, or these lack some of the ``outer`` ones.
     """
     if isinstance(inner, range):
         return inner[_slice(outer)]
@@ -191,21 +191,21 @@ def composed(outer: Step, inner: Places, length: Dim) -> Places:
 
 
 def _imply(bounds: Sequence[int | Length], wanted: Sequence[int | Length]) -> bool:
-    """Whether numbers that are not negative where the given ones are not negative."""
+    """Whether ``bounds`` >= 0 imply ``wanted`` >= 0."""
     return all(
         is_natural(need) or any(is_natural(need - other) for other in bounds) for need in wanted
     )
 
 
 def _unwritten(places: Places, bounds: Sequence[int | Length], length: Length) -> Places:
-    """The same places, whose bounds nobody wrote; LookupError where they may be read as others."""
+    """Return the positions if their slice is unambiguous; else raise LookupError."""
     if isinstance(places, Line) and not _imply(bounds, [*places.needs(length)[2:]]):
         raise LookupError
     return places
 
 
 def _composed(outer: Step, inner: Line, length: Length) -> Places:
-    """The same for a line: places along it, counted along the axis."""
+    """``composed`` for a line: positions along it, counted along the axis."""
     along = places_of(outer, inner.length)
     if along is None:
         return inner
@@ -222,11 +222,11 @@ def _composed(outer: Step, inner: Line, length: Length) -> Places:
     first: Any = inner.first + start * inner.step
     by = along.step * inner.step
     if isinstance(along, Line):
-        # Up to an end of the inner line: up to that of the axis, where it ends there.
+        # The end of the inner line counts as the end of the axis where both coincide.
         end = inner.stop if along.stop == inner.length else inner.first - _sign(inner.step)
         if along.stop in (inner.length, -1) and _count(first, end, by) == many:
             return line(first, _below(end), by, length)
-    # A stop right behind the last place is within every axis that has the places.
+    # A stop right after the last position lies within every axis that has the positions.
     return line(first, _below(first + (many - 1) * by + _sign(by)), by, length)
 
 
@@ -235,19 +235,19 @@ def _sign(step: int) -> int:
 
 
 def _below(place: Any) -> Any:
-    """A stop in front of the first element, which is no place from the end."""
+    """A stop before the first element, which must not be read as counted from the end."""
     return None if place.__class__ is int and place < 0 else place
 
 
 def chosen(places: range, index: range) -> range:
-    """The places with these indices among the places."""
+    """The positions with these indices among the positions."""
     return places[_slice(step_of(index, len(places)))]
 
 
 def reversed_places(places: Places, length: Dim) -> Places:
-    """The places, counted from the other end: what ``[::-1][places]`` takes.
+    """The positions counted from the other end: those that ``[::-1][places]`` takes.
 
-    Raises LookupError for what has no spelling.
+    Raises LookupError for positions without a normal form.
     """
     if isinstance(places, range):
         assert isinstance(length, int)
@@ -261,7 +261,7 @@ def reversed_places(places: Places, length: Dim) -> Places:
 
 
 def common(a: range, b: range) -> range:
-    """The members of both, in ascending order (by the Chinese remainder theorem).
+    """The members of both ranges, in ascending order (by the Chinese remainder theorem).
 
     >>> common(range(0, 20, 3), range(19, 0, -2))
     range(3, 16, 6)
@@ -283,10 +283,10 @@ def common(a: range, b: range) -> range:
 
 
 def meeting(a: Places, b: Places, length: Dim) -> tuple[Places, Places] | None:
-    """Where the shared places stand among the places a, and where among b, in one order.
+    """The indices of the shared positions in a, and in b, in the same order.
 
-    The first answer ascends; None if no place is shared.  Raises LookupError where that depends
-    on the length of the axis.
+    The first result ascends; None if no position is shared.  Raises LookupError where the result
+    depends on the length of the axis.
     """
     if not isinstance(length, int):
         if isinstance(a, Line) or isinstance(b, Line):
@@ -314,7 +314,7 @@ def meeting(a: Places, b: Places, length: Dim) -> tuple[Places, Places] | None:
 
 
 def _meeting(a: Places, b: Places) -> tuple[Places, Places]:
-    """Of lines only where one of the two has all that the other has."""
+    """``meeting`` of lines: only where one line contains the other."""
     if a is None:
         return b, _all(b)
     if b is None or a == b:
@@ -323,7 +323,7 @@ def _meeting(a: Places, b: Places) -> tuple[Places, Places]:
 
 
 def _all(places: Places) -> Places:
-    """All of an axis that has as many places."""
+    """All positions of an axis with as many elements as ``places``."""
     assert isinstance(places, Line)
     return range(places.length) if isinstance(places.length, int) else None
 
@@ -335,7 +335,7 @@ def _indices(members: range, of: range) -> range:
 
 
 def disjoint(a: Sequence[Places], b: Sequence[Places], shape: Sequence[Dim]) -> bool | None:
-    """Whether blocks of places share no element; None where that depends on symbolic lengths."""
+    """Whether blocks of positions share no element; None where symbolic lengths decide it."""
     unknown = False
     for x, y, length in zip(a, b, shape, strict=True):
         try:

@@ -1,8 +1,8 @@
 """Rearrangements: contractions of one operand that sum nothing.
 
-Permuting, repeating and broadcasting axes, identities, and dropping axes of length 1.  One
-rearrangement of another is one, and coefficients are taken out, so that each value has one
-spelling.
+They permute, repeat and broadcast axes, make identities, and drop axes of length 1.  A
+rearrangement of a rearrangement is one rearrangement, and coefficients are taken out.  So each
+value has one normal form.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def broadcast_to(x: Expr, shape: Shape) -> Expr:
 
 
 def stretched(x: Expr, shape: Shape) -> Expr:
-    """``broadcast_to`` a shape that is known to fit."""
+    """``broadcast_to`` a shape known to fit."""
     before = x.shape
     if before == shape:
         return x
@@ -45,14 +45,15 @@ def stretched(x: Expr, shape: Shape) -> Expr:
         squeezed = list(word)
         for place, dim in enumerate(before):
             if dim != shape[lead + place]:
-                # a stretched axis of length 1 is squeezed, so that letters never lie
+                # squeeze stretched axes of length 1, so that each letter has one length
                 squeezed[place] = len(length)
                 length = (*length, 1)
         word = tuple(squeezed)
     op = x.op
     if not op.simple_factor or (op.__class__ is ops.Contract and not sums(x)):
         return rearranged(x, word, out, length)
-    pattern = _arrangement(word, out)  # as in `moved`: there are new axes, and the shape is known
+    # skips the checks of `moved`: there are new axes, and the shape is known
+    pattern = _arrangement(word, out)
     assert pattern is not None
     _, letters, named, new, _ = pattern
     op = ops.contract_op(letters, named, tuple(map(length.__getitem__, new)), (False,))
@@ -60,10 +61,10 @@ def stretched(x: Expr, shape: Shape) -> Expr:
 
 
 def rearranged(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
-    """``value[out] = x[word]``: what ``out`` lacks has length 1.
+    """``value[out] = x[word]``; letters that ``out`` lacks have length 1.
 
-    Repeated letters of ``out`` make a diagonal, its letters that x has not are broadcast.
-    ``length`` is of every letter.
+    Repeated letters of ``out`` make a diagonal; its letters that x lacks are broadcast.  ``length``
+    has every letter.
 
     >>> import symdiff as sd
     >>> A = sd.symbol("A", (2, 3))
@@ -85,9 +86,9 @@ def rearranged(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
 
 
 def stripped(x: Expr, word: Word, letters: Letters) -> tuple[Number, Expr | None, Word]:
-    """``x[word]`` as a coefficient times the core of its rearrangements, and the core's letters.
+    """Split ``x[word]`` into a coefficient, the core of its rearrangements, and its letters.
 
-    There is no core, None, of numbers and of identities, which make letters equal.
+    The core of a number or an identity is None; an identity makes letters equal.
     """
     coef: Number = 1
     while True:
@@ -137,7 +138,7 @@ def identity(out: Word, length: Lengths) -> Expr:
 
 
 def moved(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
-    """``rearranged`` of an operand that is neither a rearrangement nor has a coefficient."""
+    """``rearranged`` for an operand without coefficient that is not a rearrangement."""
     pattern = _arrangement(word, out)
     if pattern is None:
         return x
@@ -153,13 +154,13 @@ def moved(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
 def _arrangement(
     word: Word, out: Word
 ) -> tuple[ops.Contract | None, tuple[Word, ...], Word, Word, tuple[int, int] | None] | None:
-    """What every rearrangement of ``word`` to ``out`` is: an op, or what makes it.
+    """Plan the rearrangements of ``word`` to ``out``: an op, or the data to make it.
 
-    That is its letters, those of its result, and those that are broadcast, whose lengths the op
-    has; last the two axes that it exchanges, if it does no more.  None where it does nothing.
+    The data are the operand's letters, the result's, and the broadcast ones, whose lengths the op
+    has.  Last come the two axes to exchange, if it does no more.  None means that nothing changes.
     """
     distinct = len(set(out)) == len(out)
-    if word == out and distinct:  # x_ii on a diagonal is not x
+    if word == out and distinct:  # x_ii on a diagonal differs from x
         return None
     letters, named = canonical((word,), out)
     new = tuple(dict.fromkeys(k for k in out if k not in word))
@@ -172,15 +173,15 @@ def _arrangement(
     return op, letters, named, new, exchanged
 
 
-# A formula is looked through for a symmetry down to so many nodes.
+# The search for a symmetry visits at most this many nodes.
 _LOOKED = 32
 
 
 def symmetric(x: Expr, i: int, j: int) -> bool:
     """Whether the formula of x shows that exchanging its axes i and j changes nothing.
 
-    So are identities, ``A @ A.T``, what is made of symmetric matrices element by element, and
-    inverses, cofactors and exponentials of such.
+    It recognises identities, ``A @ A.T``, elementwise functions of symmetric matrices, and
+    inverses, cofactors and exponentials of them.
 
     >>> import symdiff as sd
     >>> A = sd.symbol("A", (2, 2))
@@ -198,12 +199,12 @@ def symmetric(x: Expr, i: int, j: int) -> bool:
             a, b = op.out[i], op.out[j]
             turn = {a: b, b: a}
             if a != b and (op.out.count(a) > 1 or op.out.count(b) > 1):
-                return False  # on a diagonal with another axis
+                return False  # on a diagonal together with another axis
             words = tuple([tuple([turn.get(k, k) for k in word]) for word in op.letters])
             if len(words) == 1 and words[0].count(a) == words[0].count(b) == 1 and a != b:
                 stack.append((x.args[0], words[0].index(a), words[0].index(b)))
                 continue
-            if len(set(x.args)) == len(x.args):  # no two can change places
+            if len(set(x.args)) == len(x.args):  # no two operands can be exchanged
                 if words != op.letters:
                     return False
                 continue
@@ -234,7 +235,7 @@ def symmetric(x: Expr, i: int, j: int) -> bool:
 
 
 def _placed(x: Expr) -> tuple[Expr, list[int]]:
-    """What x is a permutation or a broadcast of, and which of its axes stand where; -1: none."""
+    """The operand that x permutes or broadcasts, and its axis for each axis of x (-1: none)."""
     op = x.op
     if isinstance(op, ops.Contract) and len(op.letters) == 1 and not op.sums:
         (word,) = op.letters

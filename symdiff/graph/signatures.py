@@ -1,8 +1,8 @@
-"""Signatures: the core axes of an op, which is to say what it does to shapes and to batches.
+"""Signatures: the core axes of an op, which define its effect on shapes and batches.
 
-As NumPy writes them of generalized ufuncs: ``(n,n),(n,k)->(n,k)`` works on the last two axes of two
-operands.  All axes before the core are leading ones, a batch, the same for all operands but those
-that the others share.
+The notation is NumPy's for generalized ufuncs: ``(n,n),(n,k)->(n,k)`` works on the last two axes of
+two operands.  All axes before the core are a batch.  All operands have the same batch, except those
+that others share.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ import re
 
 
 class Signature:
-    """The core axes of operands and value, and which operands may have fewer leading axes.
+    """The core axes of operands and value, and the operands that may have fewer leading axes.
 
-    The leading axes of the others end with those of the ``shared`` operands, which are one and the
-    same for the rest of theirs.  ``...`` after the last operand says that it may be there any
-    number of times, none included.
+    All ``shared`` operands have the same leading axes, and the leading axes of the others end with
+    these.  ``...`` after the last operand allows it any number of times, including none.
 
-    The shape of the value is that of the operand ``widest`` without the last ``drops`` axes, and
-    with those that ``adds`` names: an operand and a slice of its shape each; the operand is -1
-    where none has the axis.
+    The shape of the value is the shape of the operand ``widest``, without the last ``drops`` axes,
+    plus the axes in ``adds``.  Each entry of ``adds`` is an operand and a slice of its shape; the
+    operand is -1 where no operand has the axis.
 
     >>> solve = Signature("(n,n),(n,k)->(n,k)", shared=(0,))
     >>> solve.operands, solve.value
@@ -56,7 +55,7 @@ class Signature:
         return f"Signature({self.text!r}, shared={self.shared})"
 
     def place(self, k: int) -> int:
-        """Which operand of the signature operand k of a node is."""
+        """The index in the signature of operand k of a node."""
         return min(k, len(self.operands) - 1)
 
     def core(self, k: int) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
-"""Flows that are visibly zeros with a part in them: products and contractions stay inside it.
+"""Arrays that are visibly zero outside some parts: products and contractions stay inside the parts.
 
-The tangent of an array of which only some elements vary is such a flow, ``unslice(t)``; several
-parts that lie one behind the other are one join, with zeros between them.  Partials meet t alone,
-cut to its place, so that nothing is multiplied by zeros and nothing is left of them once an element
-is taken or its axis is summed.
+The tangent of an array of which only some elements vary is such an array, ``unslice(t)``.  Several
+adjacent parts are one join, with zeros between them.  Partial derivatives multiply only t, cut to
+its position.  So nothing is multiplied by zeros, and the zeros disappear once an element is taken
+or the axis is summed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from symdiff.graph.number import Number
     from symdiff.graph.ranges import Places
 
-# A sum of more parts than this is an array like any other.
+# A sum of more parts than this counts as an ordinary array.
 _MOST = 8
 
 
-# Where something begins along an axis, and where it is over.
+# The first position along an axis, and the one after the last.
 _Bounds: TypeAlias = "tuple[Any, ...]"
 
 
@@ -60,9 +60,9 @@ class Placed(NamedTuple):
 
 
 def parts(x: Expr, depth: int = _MOST) -> list[Placed]:
-    """The few parts of which x is visibly the sum; none if it is anything else.
+    """The few parts of which x is visibly the sum; an empty list for any other x.
 
-    Joins are looked into that are as deep as ``depth``.
+    It searches joins down to ``depth`` levels.
     """
     c, base = split_coefficient(x)
     if base is None:
@@ -83,7 +83,7 @@ def parts(x: Expr, depth: int = _MOST) -> list[Placed]:
 
 
 def _among_zeros(c: Number, op: ops.Concat, x: Expr, depth: int) -> list[Placed]:
-    """The parts of a join between whose operands, or in them, are zeros."""
+    """The parts of a join that has zeros between or inside its operands."""
     pieces: list[Placed] = []
     zeros = False
     axis = x.ndim + op.axis
@@ -112,7 +112,7 @@ def _among_zeros(c: Number, op: ops.Concat, x: Expr, depth: int) -> list[Placed]
 
 
 def _unslice(places: Sequence[Places], shape: Shape) -> ops.Unslice:
-    """The op that writes its operand at these places of each axis."""
+    """The op that writes its operand at these positions of each axis."""
     steps = [step_of(r, n) for r, n in zip(places, shape, strict=True)]
     first = next((k for k, step in enumerate(steps) if step != WHOLE), len(steps) - 1)
     after = [count(r, n) for r, n in zip(places, shape, strict=True)]
@@ -122,17 +122,17 @@ def _unslice(places: Sequence[Places], shape: Shape) -> ops.Unslice:
 
 
 class _Share(NamedTuple):
-    """An array, and from where to where it lies along each axis of the whole, None all along."""
+    """An array and its bounds along each axis of the full array; None for the full axis."""
 
     bounds: tuple[_Bounds | None, ...]
     expr: Expr
 
 
 def joined(shares: Mapping[ops.Unslice, Expr], shape: Shape) -> tuple[Expr, bool] | None:
-    """The sum of parts that lie one behind the other, as one join; and whether it has no zeros.
+    """The sum of adjacent parts as one join, and whether it has no zeros.
 
-    Zeros stand where no part is.  Parts may lie so along several axes: then joins are joined.  None
-    for parts that share elements, or may, and for those with steps.
+    Zeros fill the gaps.  Parts may be adjacent along several axes: then the result joins joins.
+    None for parts that overlap or may overlap, and for parts with steps.
     """
     bounded = []
     for op, x in shares.items():
@@ -149,9 +149,10 @@ def joined(shares: Mapping[ops.Unslice, Expr], shape: Shape) -> tuple[Expr, bool
 
 
 def _bounds(places: Places, length: Dim) -> _Bounds | None:
-    """The first place and the one behind the last; None of all, () of none or with gaps."""
+    """The first position and the one after the last; None for all, () for none or with gaps."""
     if isinstance(places, int):
-        if not isinstance(length, Length):  # a letter, which no place is counted from
+        # a letter stands for a length, so no position can be counted from it
+        if not isinstance(length, Length):
             return ()
         first = places if places >= 0 else length + places
         return (first, first + 1)
@@ -180,7 +181,7 @@ def _joined(shares: list[_Share], shape: Shape) -> tuple[Expr, bool] | None:
         groups: dict[_Bounds | None, list[_Share]] = {}
         for share in shares:
             groups.setdefault(share.bounds[axis], []).append(share)
-        if None in groups:  # one that lies all along, beside others or alone
+        if None in groups:  # a part along the full axis, with others or alone
             continue
         order = _in_a_row(list(groups), length)  # type: ignore[arg-type]
         if order is None:
@@ -207,9 +208,9 @@ def _joined(shares: list[_Share], shape: Shape) -> tuple[Expr, bool] | None:
 
 
 def _in_a_row(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
-    """The bounds in their order, and those of the gaps; None where they overlap, or may."""
+    """The intervals in order, and the gaps between them; None where they overlap or may overlap."""
     if all(isinstance(first, int) for first, _ in bounds):
-        bounds.sort(key=itemgetter(0))  # where two begin at one place they overlap
+        bounds.sort(key=itemgetter(0))  # two intervals with the same start overlap
     else:
         try:
             bounds.sort(key=cmp_to_key(_behind))
@@ -229,7 +230,7 @@ def _in_a_row(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
 
 
 def _behind(a: _Bounds, b: _Bounds) -> int:
-    """1 where a is behind b, -1 where it is in front; LookupError where nobody knows."""
+    """1 where a is after b, -1 where it is before; LookupError where lengths decide it."""
     if is_natural(a[0] - b[1]):
         return 1
     if is_natural(b[0] - a[1]):
@@ -238,7 +239,7 @@ def _behind(a: _Bounds, b: _Bounds) -> int:
 
 
 def together(xs: Sequence[Expr]) -> Expr | None:
-    """The sum of visible parts, those at one place as one; None where one is anything else."""
+    """The sum of arrays with visible parts, merged by position; None if one array has none."""
     at: dict[ops.Unslice, list[Expr]] = {}
     for x in xs:
         pieces = parts(x)
@@ -254,10 +255,10 @@ def together(xs: Sequence[Expr]) -> Expr | None:
 
 
 def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
-    """``op``, with zeros for its other operands, of visible parts x: parts where it moves these.
+    """Apply ``op`` to the visible parts of x, with zeros for its other operands.
 
-    ``shape`` is that of the value.  None where it does more than move them, or where it depends on
-    a symbolic length.
+    ``shape`` is the shape of the value.  None where the op does more than move elements, or where
+    the result depends on a symbolic length.
     """
     pieces = parts(x)
     if isinstance(op, ops.Slice):
@@ -286,7 +287,7 @@ def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
 def _moved(
     op: ops.Linear, k: int, places: list[Places], before: Shape, after: Shape
 ) -> list[Places] | None:
-    """Where the op puts the elements of operand k, of shape ``before``, at these places."""
+    """Positions where the op puts the elements at ``places`` of operand k (shape ``before``)."""
     match op:
         case ops.Flip():
             axes = {len(before) + axis for axis in op.axes}
@@ -330,17 +331,17 @@ def _terms(x: Expr) -> tuple[Expr, ...]:
 
 
 def _is_open(x: Expr) -> bool:
-    """Whether a slice of a part was left as it is."""
+    """Whether a slice of a part stayed a slice."""
     return isinstance(x.op, ops.Slice) and isinstance(x.args[0].op, ops.Unslice)
 
 
 def contracted(
     terms: Sequence[tuple[Expr, Word, bool]], k: int, out: Word, sizes: Mapping[int, Dim]
 ) -> Expr | None:
-    """The contraction of terms of which operand k is a visible part (or several): the parts alone.
+    """The contraction of terms whose operand k has visible parts, computed on the parts alone.
 
-    The letters of a part run over its place only; where they are letters of the result, that is a
-    part again.  None where there is no such part.
+    The letters of a part run over its positions only; where the result has these letters, it is
+    such a part, too.  None where operand k has no visible parts.
     """
     x, word, _ = terms[k]
     length = dict(zip(word, x.shape, strict=True))
@@ -354,7 +355,7 @@ def contracted(
                 continue
             if word.count(letter) > 2 or not isinstance(held, range) or not isinstance(r, range):
                 return None
-            # a diagonal: both axes run over the places that they share
+            # on a diagonal both axes run over the shared positions
             i, j = meeting(held, r, length[letter]) or (range(0), range(0))
             assert isinstance(i, range)
             taken[word.index(letter)], taken[axis] = i, j
@@ -383,7 +384,7 @@ def _placed(
     out: Word,
     sizes: Mapping[int, Dim],
 ) -> Expr:
-    """The contraction with ``inner`` for operand k, the letters running over ``places``."""
+    """The contraction with ``inner`` for operand k, whose letters run over ``places``."""
 
     def along(word: Word, shape: Shape) -> list[Places]:
         return [places.get(a, places_of(WHOLE, n)) for a, n in zip(word, shape, strict=True)]

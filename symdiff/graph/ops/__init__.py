@@ -27,7 +27,7 @@ from symdiff.graph.ops.pointwise import *  # noqa: F403
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> type[Opaque]:
-        """The opaque ops that were defined here when pickles gave them this module's name."""
+        """Old pickles name opaque ops by this module, which used to define them: look them up."""
         waiting = Opaque.__subclasses__()
         for cls in waiting:
             waiting += cls.__subclasses__()

@@ -26,10 +26,10 @@ Letters = tuple[int, ...]
 class Contract(Op):
     """``value[out] = sum over letters not in out of prod_k args[k][letters[k]]``.
 
-    A letter repeated in ``out`` puts zeros off that diagonal; a letter that only ``out`` has is
-    broadcast, and its size is in ``created`` (in order of first use).  No operand and repeated
-    letters: an identity.  Operands with ``kills`` are masked cotangents: a term in which one of
-    them is exactly 0 is 0, whatever its other factors are.
+    A repeated letter in ``out`` puts zeros off that diagonal.  A letter that only ``out`` has is
+    broadcast, and ``created`` has its size (in order of first use).  No operand and repeated
+    letters: an identity.  Operands with ``kills`` are masked cotangents.  A term in which one of
+    them is exactly 0 is 0, whatever its other factors.
     """
 
     __slots__ = ("created", "kills", "letters", "out", "sums")
@@ -53,7 +53,7 @@ def contract_op(
 
 
 class Fill(Contract):
-    """A number broadcast to a shape, its operand being the number: zeros, ones, full arrays."""
+    """A number broadcast to a shape: zeros, ones, full arrays.  The operand is the number."""
 
     __slots__ = ()
     simple_factor = False
@@ -67,7 +67,7 @@ def fill_op(shape: Shape) -> Fill:
 
 
 def is_permutation(op: Op) -> TypeGuard[Contract]:
-    """Whether the value is the operand with its axes in an order, and nothing else.
+    """Whether the value is the operand with its axes permuted, and nothing else.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", (2, 2))

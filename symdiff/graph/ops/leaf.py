@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Symbol(Op):
-    """A named input, one for equal name, shape and dtype; ``dummy`` symbols are unique."""
+    """A named input, unique for name, shape and dtype; ``dummy`` symbols are always unique."""
 
     __slots__ = ("dtype", "dummy", "name", "shape", "size")
     fields = ("name", "shape", "dtype")
@@ -71,7 +71,7 @@ class Constant(Op):
 
 
 class Places(Constant):
-    """An array of indices, one for equal ones: formulas are equal if they read alike."""
+    """An array of indices; equal arrays share one op, so that equal formulas are one node."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ def places_op(value: NDArray[np.intp]) -> Places:
 
 
 class Exact(Op):
-    """A real number known by name: pi, e.  ``value`` is SymPy's exact number."""
+    """A real number with a name: pi, e.  ``value`` is SymPy's exact number."""
 
     __slots__ = ("name", "value")
     fields = ("name",)
@@ -118,9 +118,9 @@ def size_op(name: str) -> Size:
 
 
 class Count(Size):
-    """How many elements an axis of computed length has, of which no other node may be left.
+    """The number of elements of an axis of computed length, clipped at 0.
 
-    The number ``n - 5`` may be negative, but not where so many elements were added.
+    The number ``n - 5`` alone may be negative; the count of elements may not.
     """
 
     __slots__ = ()

@@ -63,11 +63,11 @@ def halvings(n: int) -> int:
     return max(n - 1, 0).bit_length()
 
 
-LISTED = 6  # elements up to which an array is written out
+LISTED = 6  # Larger arrays are not written out.
 
 
 def steps_text(steps: Iterable[Step]) -> list[str]:
-    """Slices as they are typed: ``1:``, ``::2``."""
+    """Slices as users type them: ``1:``, ``::2``."""
     written = []
     for start, stop, step in steps:
         text = f"{start or ''}:{'' if stop is None else stop}"
@@ -76,7 +76,7 @@ def steps_text(steps: Iterable[Step]) -> list[str]:
 
 
 def axis_text(ndim: int, *axes: int) -> list[str]:
-    """How axes are named in a call, counted from the first; a vector has but one, without a name.
+    """The ``axis`` argument of a call in a text, counted from the first; vectors need none.
 
     >>> axis_text(2, -1), axis_text(3, -2, -1), axis_text(1, -1)
     (['axis=1'], ['axis=(1, 2)'], [])
@@ -90,8 +90,8 @@ def axis_text(ndim: int, *axes: int) -> list[str]:
 class Linear(Op):
     """A linear map on the trailing axes of its operand(s); leading axes are batch.
 
-    ``selects`` says that every element of the value is one of the operands', or 0; ``kind`` is the
-    dtype of the value, None for the promoted one of the operands.
+    ``selects`` says that every element of the value is an operand's element, or 0.  ``kind`` is the
+    dtype of the value, or None for the promoted dtype of the operands.
     """
 
     __slots__ = ()
@@ -100,11 +100,11 @@ class Linear(Op):
 
     @property
     def core(self) -> int:
-        """How many trailing axes of the operands it works on."""
+        """How many trailing axes of the operands the op works on."""
         return 1
 
     def writes_zeros(self) -> bool:
-        """Whether elements of the value are 0 whatever the operands are."""
+        """Whether elements of the value are 0 for all operands."""
         return False
 
     def result(self, *shapes: Shape) -> Shape:
@@ -116,23 +116,23 @@ class Linear(Op):
         raise NotImplementedError
 
     def cost(self, elements: Callable[[Shape], int], shape: Shape) -> int:
-        """The operations on a first operand of ``shape``: 0 for what only moves elements."""
+        """The operations on a first operand of ``shape``: 0 for ops that only move elements."""
         return 0
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *xs: NDArray[Any]) -> Any:
-        """The value by its definition, an array of ``shape`` of the operands' elements or sums.
+        """The value by its definition: an array of elements of the operands or sums of them.
 
-        Raises Unsupported where no definition in closed form is known.
+        Raises Unsupported where the op states no definition in closed form.
         """
         raise Unsupported(f"{self.name} has no component-wise value")
 
     def terms(self, shape: tuple[int, ...]) -> int:
-        """How many products there are in all components, of an operand of ``shape``."""
+        """The number of products in all components, for an operand of ``shape``."""
         return 0
 
 
 def _zeros(of: Arithmetic, shape: tuple[int, ...]) -> NDArray[Any]:
-    zero = np.empty((), object)  # NumPy would look into an element that is an expression
+    zero = np.empty((), object)  # NumPy would iterate over an element that is an expression
     zero[()] = of.number(0)
     return np.full(shape, zero, object)
 
@@ -167,7 +167,8 @@ class Reshape(Linear):
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Linear:
         before, after = lengths(self.before), lengths(self.after)
-        if (before, after) == (self.before, self.after):  # of nothing, maybe: an axis ahead is 0
+        # an empty array may hide a division by 0: an earlier axis has length 0
+        if (before, after) == (self.before, self.after):
             return self
         if not may_be_equal(product(before), product(after)):
             raise ShapeError(
@@ -179,7 +180,7 @@ class Reshape(Linear):
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
         more = product(self.before) - product(self.after)
-        if more == 0:  # as it is, but for lengths that are equal in some calls alone
+        if more == 0:  # lengths that are equal in some calls only still need a reshape
             return []
         why = f"reshape of {shape_text(self.before)} to {shape_text(self.after)}"
         return [(more, why), (-more, why)]
@@ -198,7 +199,7 @@ def _slices(steps: tuple[Step, ...]) -> tuple[Any, ...]:
 
 
 def _bound_step(step: Step, dim: Dim, length: Dim, lengths: Callable[[Shape], Shape]) -> Step:
-    """A slice of an axis of length ``dim``, which is ``length`` now, in its one spelling."""
+    """The normal form of a slice of an axis of length ``dim``, whose length is now ``length``."""
     places = places_of(step, dim) if isinstance(dim, Length) else None
     if isinstance(places, int) and isinstance(length, int):
         if not -length <= places < length:
@@ -221,7 +222,7 @@ def _too_short(step: Step, dim: Dim, length: Dim) -> ShapeError:
 
 
 class _Sliced(Linear):
-    """The slices ``steps`` of trailing axes ``before``, which leave ``after``."""
+    """Ops with the slices ``steps`` of trailing axes ``before``, which leave ``after``."""
 
     __slots__ = ("after", "before", "steps")
     fields = ("before", "steps")
@@ -294,7 +295,7 @@ def slice_op(before: Shape, steps: tuple[Step, ...], after: Shape) -> Linear:
 
 
 def unslice_op(before: Shape, steps: tuple[Step, ...], after: Shape) -> Linear:
-    """The op that writes its operand into zeros of trailing shape ``before``, where slices read."""
+    """The op that writes its operand into zeros of trailing shape ``before``, at ``steps``."""
     return _linear(Unslice, before, steps, after)
 
 
@@ -424,7 +425,7 @@ def concat_op(axis: int, lengths: tuple[Dim, ...]) -> Linear:
 
 
 class _Same(Linear):
-    """A linear map that keeps the shape."""
+    """The base of linear maps that keep the shape."""
 
     __slots__ = ()
 
@@ -463,7 +464,7 @@ def flip_op(axes: tuple[int, ...]) -> Linear:
 
 
 class Cumsum(_Same):
-    """Running sums along the negative ``axis``, or from its end; each the other's transpose."""
+    """Running sums along the negative ``axis``, or from its end; each is the other's transpose."""
 
     __slots__ = ("axis", "reverse")
     fields = ("axis", "reverse")
@@ -477,7 +478,7 @@ class Cumsum(_Same):
         return -self.axis
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
-        # From the end, they are running sums of what is flipped: texts say that themselves.
+        # Running sums from the end are running sums of flipped elements: texts write the flips.
         return self.name, axis_text(len(shape), self.axis)
 
     def transposed(self, k: int, shape: Shape) -> Linear:
@@ -565,7 +566,7 @@ class Shift(_Same):
 
 
 def shift_op(offset: int) -> Linear:
-    """The op that moves the elements of the last axis up by ``offset`` places, or down."""
+    """The op that moves the last axis's elements up by ``offset`` places (down if negative)."""
     return _linear(Shift, offset)
 
 
@@ -584,7 +585,7 @@ class Windows(Linear):
         *batch, n = shapes[0]
         count: Any = n - self.length + 1  # type: ignore[operator]  # of lengths
         if isinstance(count, int) and count < 1:
-            raise ShapeError(f"windows: of {self.length} elements in an axis of length {n}")
+            raise ShapeError(f"windows: {self.length} elements do not fit in an axis of length {n}")
         return (*batch, count, self.length)
 
     def transposed(self, k: int, shape: Shape) -> Linear:

@@ -29,9 +29,9 @@ __all__ = [
 
 
 class Opaque(Op):
-    """An op with a written rule, whose class says all that is to be known of it.
+    """An op with a written rule; its class declares every property that the library needs.
 
-    Its methods, where their defaults are not right, and:
+    Subclasses override the methods whose defaults do not fit, and these attributes:
 
     - ``signature``: the core axes; all before them are a batch.  None where nobody knows.
     - ``linear_in``: the operands, by their place in the signature, that it is linear in.
@@ -78,39 +78,39 @@ class Opaque(Op):
         raise NotImplementedError
 
     def writes_zeros(self, *operands: Expr) -> bool:
-        """Whether elements of the value are 0 whatever the first operand's are."""
+        """Whether elements of the value are 0 for every first operand."""
         return False
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """The share of operand k, with tangent t, in the differential of a node; linear in t.
+        """The contribution of operand k, with tangent t, to a node's differential; linear in t.
 
-        It is asked for operands that the value is not linear in.  It builds nodes and nothing else.
+        The rules call it only for operands that the value is not linear in.  It only builds nodes.
         """
         raise NotDifferentiable(f"{self.name} has no derivative rule")
 
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
-        """The cotangent of operand k, which the value is linear in, for that of a node.
+        """The cotangent of operand k, which the value is linear in, from the node's, ``g``.
 
         ``g`` may have more leading axes than the node.
         """
         raise NotDifferentiable(f"{self.name} has no transpose")
 
     def identity(self, *operands: Expr) -> Expr | None:
-        """What the value of these operands is in simpler terms; None where nothing simpler is."""
+        """The value of these operands in simpler terms; None where no simpler form exists."""
         return None
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
-        """The operations on one core, of ``operands`` operands: see ``count_operations``.
+        """The operations on one core with these ``operands``: see ``count_operations``.
 
-        ``length`` says how long a core axis is.
+        ``length`` returns the length of a core axis.
         """
         raise Unsupported(f"count_operations: no count is known for {self.name}")
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: object) -> Any:
-        """The value of one core by its definition, element by element; its core has ``shape``.
+        """The value of one core, of shape ``shape``, by its definition, element by element.
 
         A core is a list of elements, a matrix a list of rows, a core without axes one element.
-        Raises Unsupported where no definition in closed form is known.
+        Raises Unsupported where the op states no definition in closed form.
         """
         raise Unsupported(f"{self.name} has no component-wise value")
 
@@ -121,13 +121,12 @@ class Opaque(Op):
 
 
 class Part(Opaque):
-    """One result of an op that has several, as the eigenvalues are of ``eigh``.
+    """One result of an op that has several, such as the eigenvalues of ``eigh``.
 
     The op of all results is the base of its parts.  It declares ``results``, their signatures, and
-    is the op of no node: a node has one value, of one shape, so each result is a node of its part,
-    ``class Eigvalsh(Eigh, part=0)``, which has no parameters.  Nodes of such parts on the same
-    operands are one *computation*.  Who evaluates them makes them together, those that are needed
-    and no others.
+    no node has it: a node has one value of one shape.  Each result is a node of its part,
+    ``class Eigvalsh(Eigh, part=0)``, without parameters.  Nodes of such parts on the same operands
+    are one *computation*.  The evaluator computes all needed parts of it in one call.
     """
 
     __slots__ = ()
@@ -143,7 +142,7 @@ class Part(Opaque):
 
 
 class Converted(Opaque):
-    """The elements in the dtype ``to``, a name; beyond its range as NumPy has it."""
+    """The elements in the dtype ``to``, a name; beyond its range as NumPy converts."""
 
     __slots__ = ("to",)
     fields = ("to",)
@@ -161,13 +160,13 @@ class Converted(Opaque):
 
 
 class ToInteger(Converted):
-    """Integers of a width, of numbers or wider integers; it has no derivative."""
+    """Integers of a width, from numbers or wider integers; it has no derivative."""
 
     __slots__ = ()
     kind = int
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: object) -> Any:
-        if self.to != "int64":  # narrower ones wrap around
+        if self.to != "int64":  # narrower integers wrap around
             return super().components(of, shape, *cores)
         return of.named("trunc", *cores)
 

@@ -40,13 +40,13 @@ class Sum(Op):
 
     def __init__(self, const: number.Number, coefs: tuple[number.Number, ...]) -> None:
         self.const, self.coefs = const, coefs
-        # 2*x and 3 are coefficients to a product; x + y and x + 1 are atoms.
+        # For a product, 2*x and 3 are coefficients; x + y and x + 1 are atoms.
         self.simple_factor = len(coefs) > 1 or (len(coefs) == 1 and const != 0)
 
 
-# The ops of everyday arithmetic are found by a short key and kept.  Only exact numbers get in, and
-# no float equals one of those (number.exact), so 1, 1.0 and True cannot meet here; the general key
-# below spells the types out.
+# Everyday ops have a short key and stay cached.  Only exact numbers enter, and no float equals one
+# of those (number.exact).  So 1, 1.0 and True cannot meet here; the general key below includes the
+# types.
 _SUMS: dict[tuple[Any, ...], Sum] = {}
 _PRODUCTS: dict[tuple[Any, ...], Product] = {}
 
@@ -69,9 +69,9 @@ def sum_op(const: number.Number, coefs: tuple[number.Number, ...]) -> Sum:
 class Product(Op):
     """One or two powers: ``args[0]**exponents[0] * args[1]**exponents[1]``, exponents exact.
 
-    Never more than two: flattened products would destroy sharing.  ``size`` is the number of
-    leaves and twice that of products in its nesting; 0 where no real leaf is among the factors, or
-    where it would have merged and did not: then it is one factor to other products.
+    Never more than two: flattened products would destroy sharing.  ``size`` counts the leaves once
+    and the products in the nesting twice.  It is 0 where no real leaf is among the factors.  It is
+    also 0 for a product that could have merged and did not: other products take it as one factor.
     """
 
     __slots__ = ("exponents", "over", "simple_factor", "size")
@@ -98,10 +98,10 @@ def product_op(exponents: tuple[int | Fraction, ...], size: int = 0) -> Product:
 class Pointwise(Op):
     """A SymPy ``formula`` over ``_0.._k``, applied to operands of one shape.
 
-    ``result`` says the dtype: a type, or None for the promoted dtype of the operands (where,
-    maximum, floor ...). ``primitive`` ops are the scalar vocabulary; the others hold a formula of
-    these: a user's function, or a decision.  ``decides`` names the function at whose kinks the
-    value is the convention for a derivative.
+    ``result`` is the dtype: a type, or None for the promoted dtype of the operands (where, maximum,
+    floor ...).  ``primitive`` ops are the scalar vocabulary.  The others hold a formula of
+    primitives: a user's function, or a decision.  ``decides`` names the function whose convention
+    at kinks the value states.
     """
 
     __slots__ = ("arity", "decides", "formula", "name", "primitive", "result", "simple_factor")
@@ -119,7 +119,7 @@ class Pointwise(Op):
     ) -> None:
         self.name, self.formula, self.arity = name, formula, arity
         self.result, self.primitive, self.decides = result, primitive, decides
-        self.simple_factor = name != "norm_sqrt"  # its square is its operand
+        self.simple_factor = name != "norm_sqrt"  # square(f(x)) is x
 
 
 def pointwise_op(
@@ -138,9 +138,10 @@ def pointwise_op(
 
 
 class Strong(Op):
-    """``args[0] * args[1]`` that is 0 wherever a *killing* operand is exactly 0.
+    """``args[0] * args[1]``, but 0 wherever a *killing* operand is exactly 0.
 
-    The product of a masked cotangent with a partial that may be inf or nan where the mask is 0.
+    It multiplies a masked cotangent by a partial derivative that may be inf or nan where the mask
+    is 0.
     """
 
     __slots__ = ("kills",)
@@ -152,14 +153,14 @@ class Strong(Op):
 
 
 def strong_op(kills: tuple[bool, bool]) -> Strong:
-    """The op of a product in which the zeros of the marked operands win."""
+    """The op of a product in which zeros of the marked operands win."""
     return intern_op((Strong, kills), lambda: Strong(kills))
 
 
 class Barrier(Op):
     """The identity as a value; ``detach`` has derivative 0, ``create_graph=False`` refuses it.
 
-    ``real`` is an integer as a real number: the same value, in floating point.
+    ``real`` converts an integer to a real number: the same value, in floating point.
     """
 
     __slots__ = ("name",)
