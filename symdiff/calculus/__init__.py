@@ -1,1 +1,1 @@
-"""Derivatives: the rules of the families, and the walks that read them."""
+"""Derivatives: the rules of the op families, and the graph walks that apply them."""

@@ -1,4 +1,4 @@
-"""Black boxes: functions of the user's as ops, with the vector-Jacobian product that they state."""
+"""Custom functions: NumPy code as ops, with the vector-Jacobian product that the user states."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["Custom", "CustomPullback", "custom"]
 
 
 class Custom(ops.Opaque):
-    """A function given as NumPy code, one op for equal functions and name.
+    """A function given as NumPy code; equal functions and names share one op.
 
     ``vjp`` is written in expressions, ``vjp_numpy`` in NumPy; one or both are None.
     """
@@ -53,7 +53,7 @@ class Custom(ops.Opaque):
         self.shape_of, self.name = shape_of, name
 
     def result(self, *shapes: Shape) -> Shape:
-        """What the user's ``shape`` says; the broadcast shape without one."""
+        """The result of the user's ``shape``; without one, the broadcast shape."""
         if self.shape_of is None:
             return broadcast_shapes(self.name, *shapes)
         return checked_shape(self.shape_of(*shapes))
@@ -74,10 +74,10 @@ class Custom(ops.Opaque):
 
 
 class CustomPullback(ops.Opaque):
-    """The cotangents that ``vjp_numpy`` of a custom op gives to the operands ``places``.
+    """The cotangents of the operands ``places`` by ``vjp_numpy`` of a custom op.
 
-    Operands: the cotangent (with any leading batch axes), the value, and the operands.  The value:
-    the cotangent of the one place; of several, all elements in one axis.
+    Operands: the cotangent (with any leading batch axes), the value, and the operands.  The value
+    is the cotangent of the one place.  For several places it has all their elements in one axis.
     """
 
     __slots__ = ("custom", "name", "places")
@@ -108,7 +108,7 @@ def _length(shape: Shape) -> int:
 
 
 def _imported(function: object) -> Any:
-    """What the module of a function has under the function's name."""
+    """Look up the function's name in the function's module."""
     value: Any = sys.modules.get(getattr(function, "__module__", None) or "")
     for part in getattr(function, "__qualname__", "").split("."):
         value = getattr(value, part, None)
@@ -116,13 +116,13 @@ def _imported(function: object) -> Any:
 
 
 def _op_at(module: str, qualname: str) -> Custom:
-    """The op of the custom function of that name."""
+    """The op of the custom function with this name."""
     __import__(module)
     value: Any = sys.modules[module]
     for part in qualname.split("."):
         value = getattr(value, part)
     if not isinstance(value, CustomFunction):
-        raise pickle.UnpicklingError(f"{module}.{qualname} is no custom function here")
+        raise pickle.UnpicklingError(f"{module}.{qualname} is not a custom function")
     return value.op
 
 
@@ -130,7 +130,7 @@ def _op_at(module: str, qualname: str) -> Custom:
 
 
 class CustomFunction:
-    """A function of expressions that ``custom`` made; ``op`` is what its nodes do."""
+    """A function of expressions that ``custom`` returns; ``op`` is the op of its nodes."""
 
     def __init__(self, op: Custom) -> None:
         self.op = op
@@ -172,9 +172,10 @@ def custom(
     - ``vjp_numpy(g, out, *arrays)`` is NumPy code, of first derivatives only.  A Jacobian, and
       forward mode, call it once for every element of ``out``.
 
-    Both return one cotangent, of the operand's shape, for each operand, in a tuple or list (or by
-    itself, if there is one operand); None for an operand without influence.  Cotangents of integer
-    and boolean operands are not read; boolean operands arrive as the numbers 0 and 1.
+    Both return one cotangent of the operand's shape for each operand, in a tuple or list.  A single
+    operand's may come without the tuple.  None marks an operand without influence.  The library
+    ignores cotangents of integer and boolean operands; boolean operands arrive as the numbers 0 and
+    1.
 
     Args:
         forward: the function. vjp, vjp_numpy: its derivative; without one there is none.
@@ -185,7 +186,7 @@ def custom(
     Executing raises ShapeError or TypeError, naming the function, where ``forward`` or
     ``vjp_numpy`` returns another shape or no real numbers.  Differentiating raises
     NotDifferentiable where there is no derivative, and ShapeError or ValueError for a ``vjp`` that
-    does not fit.  A custom function cannot be evaluated by ``evalf`` or given to SymPy.
+    does not fit.  ``evalf`` and SymPy cannot evaluate a custom function.
 
     >>> import numpy as np
     >>> import symdiff as sd
@@ -213,7 +214,7 @@ def custom(
 
 
 class CustomRule(Statement):
-    """What ``vjp`` states; tangents, and batches of cotangents, by transposing it."""
+    """The rule of a custom function: cotangents by ``vjp``, tangents, batches by its transpose."""
 
     __slots__ = ()
 
@@ -224,7 +225,7 @@ class CustomRule(Statement):
         if g.mark == NONE and g.expr.shape == self.node.shape:
             xbar = self._expressed(op, g.expr)
             return None if xbar is None else Flow(xbar, NONE)
-        # The map's transpose has a cotangent of its own, which may have batch axes: (Lᵀ)ᵀ g.
+        # The transpose of the map has a cotangent of its own, which may have batch axes: (Lᵀ)ᵀ g.
         s = dummy(arg)
         transpose = self._transposed(op, Flow(s, NONE))
         return None if transpose is None else pullback([transpose.expr], [s], [g])[0]
@@ -250,7 +251,7 @@ class CustomRule(Statement):
         return op
 
     def _expressed(self, op: Custom, g: Expr) -> Expr | None:
-        """The cotangent that ``vjp`` states, for the unbatched cotangent g."""
+        """The cotangent that ``vjp`` returns for the unbatched cotangent g."""
         assert op.vjp is not None
         args, k = self.node.args, self.k
         xbar = cotangents(op.name, "vjp", op.vjp, g, self.node, args)[k]
@@ -265,7 +266,7 @@ class CustomRule(Statement):
         return xbar
 
     def _transposed(self, op: Custom, t: Flow) -> Flow | None:
-        """``J t``, the transpose of the map that ``vjp`` states."""
+        """``J t``: the transpose of the linear map ``vjp``, applied to t."""
         g = dummy(self.node)
         xbar = self._expressed(op, g)
         result = None if xbar is None else pullback([xbar], [g], [t])[0]
@@ -303,7 +304,7 @@ def cotangents(
     out: object,
     operands: Sequence[object],
 ) -> Sequence[Any]:
-    """What a vjp returns, one entry for each operand; errors say what it is called with."""
+    """Check the result of a vjp, one entry for each operand; errors state the arguments."""
     count = len(operands)
     words = "x" if count == 1 else ", ".join(f"x{k}" for k in range(count))
     form = f"{what}(g, out, {words}): g times the derivative"
@@ -318,7 +319,7 @@ def cotangents(
 
 
 class _FirstOrder(Statement):
-    """NumPy code has no derivative."""
+    """The rule that refuses to differentiate NumPy code."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Derivatives as users ask for them.  One scalar input runs forward, many inputs run in reverse."""
+"""The public derivatives.  One scalar input runs forward, many inputs run in reverse."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _sequence(value: object, name: str, what: str) -> tuple[list[Expr], bool]:
 
 
 def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[list[Expr], bool]:
-    """The variables as a list, and whether they were a sequence: each one that has a derivative.
+    """The variables as a list, each checked to have a derivative, and whether they were a sequence.
 
-    Without outputs it is checked later whether the variables stand for symbols of theirs.
+    Without outputs the caller checks later that the variables are or replace their symbols.
     """
     many = isinstance(value, tuple | list)
     for x in value if many else [value]:  # type: ignore[attr-defined]
@@ -75,12 +75,12 @@ def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[l
 
 
 def _in_a_row(first: object, more: tuple[Expr, ...]) -> object:
-    """The inputs of ``grad``: one, a sequence, or several in a row."""
+    """The inputs of ``grad``: one input, a sequence, or several arguments."""
     if not more:
         return first
     if isinstance(first, tuple | list):
         raise TypeError(
-            f"grad: {more[0]!r} stands beside a sequence of inputs; weights are given by name, "
+            f"grad: {more[0]!r} follows a sequence of inputs; pass weights by name, "
             "grad_outputs=..."
         )
     return [first, *more]
@@ -104,7 +104,7 @@ def _seeds(outputs: list[Expr], values: object, many: bool, name: str, what: str
 
 
 def _ones(outputs: list[Expr], name: str, what: str) -> list[Expr]:
-    """The seeds of scalar outputs; raises ShapeError, which says what to give, for others."""
+    """The seeds 1 of scalar outputs; raise ShapeError with the remedy for other outputs."""
     for y in outputs:
         if y.shape:
             raise ShapeError(
@@ -160,13 +160,14 @@ def grad(
         create_graph: whether the result may be differentiated again. allow_unused: whether an
         input that no output depends on gets the exact zero of its shape.
 
-    An input is a symbol, or a component of one: an element or a basic slice (``q[0]``, ``A.T[0]``),
-    by which the derivative is that by the elements in it. Any other expression counts as a symbol
-    of its own, if all that depends on its symbols depends on them through it.
+    An input is a symbol, or a component of one: an element or a basic slice (``q[0]``, ``A.T[0]``).
+    The derivative by a component is the symbol's derivative at its elements.  Any other expression
+    acts as a symbol if the outputs depend on its symbols only through it.
 
-    Raises ShapeError for a non-scalar output without weights, ValueError for an input that is no
-    such expression, or an unused one if that is not allowed, NotDifferentiable for an integer or
-    boolean input, or through a result of ``create_graph=False``.
+    Raises ShapeError for a non-scalar output without weights, and ValueError for an input that is
+    none of these.  Raises ValueError for an unused input unless ``allow_unused``.  Raises
+    NotDifferentiable for an integer or boolean input, or through a result of
+    ``create_graph=False``.
 
     >>> from symdiff import symbol, symbols
     >>> x, y = symbols("x y")
@@ -211,13 +212,13 @@ def _forward(ys: list[Expr], x: Expr, seeds: list[Expr]) -> Expr | None:
 def diff(f: Expr, *variables: Expr | int) -> Expr:
     """The derivative in SymPy's calling convention: ``diff(f, x, 3, y)`` is d4 f / dx3 dy.
 
-    ``f`` may have any shape; the variables are scalars: symbols, elements of symbols, or whatever
-    else ``grad`` takes.  Derivatives run forward, so orders share their nodes.
+    ``f`` may have any shape; the variables are scalars: symbols, elements of symbols, or any other
+    scalar input of ``grad``.  Derivatives run forward, so that all orders share nodes.
 
-    Raises TypeError for a variable that is no expression or a count without one, ValueError for a
-    negative count, for a variable that stands for no symbol, and for an order whose formulas grow
-    beyond reach (those of polynomials and of sin(x) do not); ShapeError for a variable of array
-    shape.
+    Raises TypeError for a variable that is not an expression or a count without a variable.  Raises
+    ValueError for a negative count and for a variable that does not act as a symbol.  Raises
+    ValueError for an order whose formulas grow too large (those of polynomials and of sin(x) stay
+    small).  Raises ShapeError for a variable of array shape.
 
     >>> from symdiff import cos, sin, symbol, symbols
     >>> x, y = symbols("x y")
@@ -236,14 +237,14 @@ def diff(f: Expr, *variables: Expr | int) -> Expr:
     return result
 
 
-# Checked when the order is a power of two, from this one on, as the estimate takes a walk.
+# Check at orders that are powers of two, from this one on: each estimate takes a walk.
 _FIRST_ESTIMATE = 16
-# Visits of nodes by all derivatives together; so many take minutes.
+# The limit of node visits by all derivatives together; this many take minutes.
 _MOST_VISITS = 20_000_000
 
 
 def _repeated(f: Expr, x: Expr, order: int) -> Expr:
-    """The derivative of this order by x.  Where derivatives come round again, so does the walk."""
+    """The derivative of this order by x.  Where derivatives repeat periodically, reuse them."""
     history = [f]
     place = {f: 0}
     size = 0
@@ -261,10 +262,10 @@ def _repeated(f: Expr, x: Expr, order: int) -> Expr:
 
 
 def _check_growth(f: Expr, x: Expr, k: int, order: int, before: int) -> int:
-    """The size of a derivative of order k, if those up to ``order`` are no endless work.
+    """The estimated size of the derivative of order k, if reaching ``order`` is feasible.
 
-    What has grown since ``before``, the size at half the order, is taken to go on in proportion.
-    Raises ValueError.
+    The estimate extrapolates the growth since ``before``, the size at half the order.  Raises
+    ValueError where the work exceeds the limit.
     """
     nodes = topological([f])
     bits = sum(
@@ -321,16 +322,17 @@ def _orders(variables: Sequence[Expr | int]) -> list[tuple[Expr, int]]:
 def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr], *, mode: str = "auto") -> Any:
     """The Jacobian ``J[i.., j..] = d f[i..] / d x[j..]``, of shape ``f.shape + x.shape``.
 
-    A tuple or list of inputs gives a tuple, one of outputs a tuple of what each of them gives: the
+    A tuple or list of inputs gives a tuple; a tuple or list of outputs gives a tuple of these.  The
     derivative of output i by input j is ``jacobian([p, q], [x, y])[i][j]``.  One array of both is
     one output, whose axes come after the input: ``jacobian(stack([p, q]), [x, y])[j][i]``.
-    Inputs are those that ``grad`` takes.
+    ``grad`` describes the inputs.
 
-    ``mode`` is the direction of the walk: "reverse" pulls a symbolic identity back, a row for each
-    element of an output, "forward" pushes one, a column for each element of the inputs.  "auto" is
-    forward where all inputs together have fewer elements than the output, or one alone, and reverse
-    elsewhere; each output has its own.  A length that is known by name counts as more than any
-    number.  Values are the same up to rounding; the text may be another.
+    ``mode`` is the direction of the walk. "reverse" pulls back a symbolic identity, one row for
+    each element of an output. "forward" pushes one forward, one column for each element of the
+    inputs. "auto" chooses for each output.  It is forward for a single input element, or where the
+    inputs together have fewer elements than the output, else reverse.  A symbolic length counts as
+    more than any number.  Both directions give the same values up to rounding; the formulas may
+    differ.
 
     Raises ValueError for another mode.
 
@@ -363,8 +365,8 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """The second derivative ``H[i.., j.., k..] = d2 f[i..] / d x[j..] d x[k..]``.
 
     Its shape is f.shape + x.shape + x.shape.  A tuple or list of inputs gives the blocks as a tuple
-    of tuples, ``H[a][b] = d2 f / d x_a d x_b``, one of outputs a tuple of what each of them gives.
-    Inputs are those that ``grad`` takes.
+    of tuples, ``H[a][b] = d2 f / d x_a d x_b``.  A tuple or list of outputs gives a tuple of these.
+    ``grad`` describes the inputs.
 
     >>> from symdiff import symbol
     >>> A, x, y = symbol("A", (3, 3)), symbol("x", (3,)), symbol("y", (3,))
@@ -388,8 +390,8 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
 def vjp(outputs: object, inputs: Expr | Sequence[Expr], cotangents: object) -> Any:
     """Cotangents of ``inputs`` for ``cotangents`` of ``outputs``: ``xbar_j = sum_i g_i dy_i/dx_j``.
 
-    Cotangents have the shapes of the outputs, results those of the inputs; a sequence of inputs
-    gives a tuple.  Inputs are those that ``grad`` takes.
+    Cotangents have the shapes of the outputs, results the shapes of the inputs; a sequence of
+    inputs gives a tuple.  ``grad`` describes the inputs.
 
     >>> from symdiff import symbol
     >>> x, g = symbol("x", (3,)), symbol("g", (3,))
@@ -412,17 +414,17 @@ def cotangents(
 ) -> dict[Expr, Expr]:
     """The cotangent of every real node between ``inputs`` and ``outputs``, from one walk.
 
-    The cotangent of a node v is ``vbar = sum_i seed_i dy_i / dv``, v counted as an input of its
-    own: what reverse mode has at v before it goes on to v's operands.  That of a symbol is its
-    gradient.  Keys are in the order in which nodes are computed, operands first; a node that passes
-    nothing on, as one that is only detached, has the zeros of its shape.  Integers, conditions,
-    numbers and data have none.
+    The cotangent of a node v is ``vbar = sum_i seed_i dy_i / dv``, with v as an input of its own.
+    Reverse mode has this value at v before it continues to v's operands.  The cotangent of a symbol
+    is its gradient.  Keys are in the order of computation, operands first.  A node without
+    influence, such as one that is only detached, has the zeros of its shape.  Integers, conditions,
+    numbers and data have no cotangent.
 
     Args:
         outputs: an expression or a sequence of them. seed: the cotangent of the output, or one of
-        each, of their shapes; 1 by default, which needs scalar outputs. inputs: those that ``grad``
-        takes, a component counting as its symbol; all real symbols by default. name: who asks, for
-        messages.
+        each, of their shapes; 1 by default, which needs scalar outputs. inputs: inputs of
+        ``grad``, where a component counts as its symbol; all real symbols by default. name: the
+        function that messages name.
 
     Raises what ``grad`` raises.
 
@@ -449,8 +451,8 @@ def cotangents(
 def jvp(outputs: object, inputs: Expr | Sequence[Expr], tangents: object) -> Any:
     """Tangents of ``outputs`` for ``tangents`` of ``inputs``: ``ydot_i = sum_j dy_i/dx_j t_j``.
 
-    Tangents have the shapes of the inputs, results those of the outputs; a sequence of outputs
-    gives a tuple.  Inputs are those that ``grad`` takes, but no two may share an element.
+    Tangents have the shapes of the inputs, results the shapes of the outputs; a sequence of outputs
+    gives a tuple.  ``grad`` describes the inputs; no two may share an element.
 
     >>> from symdiff import symbol
     >>> x, t = symbol("x", (3,)), symbol("t", (3,))
@@ -477,7 +479,7 @@ def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: object) -> Any:
     """The Hessian of a scalar ``f`` times ``tangents``, forward over reverse: no Hessian is built.
 
     ``r_j = sum_k d2f/dx_j dx_k t_k``; results have the shapes of the inputs, a sequence gives a
-    tuple.  Inputs are those that ``grad`` takes, but no two may share an element.
+    tuple.  ``grad`` describes the inputs; no two may share an element.
 
     >>> from symdiff import symbol
     >>> A, x, t = symbol("A", (3, 3)), symbol("x", (3,)), symbol("t", (3,))
@@ -498,8 +500,8 @@ def gauss_newton_product(f: Expr, of: Expr, inputs: Expr | Sequence[Expr], tange
 
     It is the Hessian of f with the part ``of``, z, replaced by its linearisation:
     ``G t = J^T (f_zz J t + f_zx t) + f_xz J t + f_xx t`` with ``J = dz/dx``, where f_x is the
-    derivative with z held fixed.  Of a loss that is convex in z and x it is positive semidefinite,
-    where the Hessian need not be.  Shapes are those of ``hvp``.
+    derivative with z held fixed.  For a loss that is convex in z and x, G is positive semidefinite,
+    even where the Hessian is not.  ``hvp`` describes the shapes.
 
     Source: N. N. Schraudolph, Fast curvature matrix-vector products for second-order gradient
     descent, Neural Computation 14 (2002), equation 3.
@@ -518,7 +520,7 @@ def gauss_newton_product(f: Expr, of: Expr, inputs: Expr | Sequence[Expr], tange
     z = named_dummy("z", of.shape)
     apart = with_values("gauss_newton_product", [f], {of: z})[0]
     if z not in set(topological([apart])):
-        raise ValueError(f"gauss_newton_product: {of} is no part of {f}")
+        raise ValueError(f"gauss_newton_product: argument 'of' expects a part of f, got {of}")
     moved = _pushed([of], xs, seeds, False)
     by_z, *direct = hvp(apart, [z, *xs], [moved, *seeds])
     back = vjp(of, xs, by_z)

@@ -1,16 +1,17 @@
-"""Flows: cotangents and tangents, with what is known about their zeros.
+"""Flows: cotangents and tangents, with marks about their zeros.
 
-Some derivatives write zeros: a slice when it is pulled, a join beside constants when it is pushed,
-a selection both ways.  Such a flow is *marked*: its exact zeros stand for what was ignored, and
-stay zeros whatever partials they meet, at every order.  Reading and moving elements writes none.
+Some derivatives write zeros: the pullback of a slice, the pushforward of a join with constants, a
+selection in both directions.  Such a flow is *marked*.  Its exact zeros stand for ignored elements.
+They stay zeros at every order, whatever partial derivatives multiply them.  Operations that only
+read or move elements write no zeros.
 
-``HOISTED`` flows show their zeros, as ``where(c, a, 0)``, a few unslices or a diagonal, around an
-unmarked ``a``: there a product moves inside and nothing is left for run time.  In ``DEEP`` ones the
-zeros are no longer visible: a product with what may be infinite or nan is strong, and checked when
-it runs.
+``HOISTED`` flows show their zeros around an unmarked ``a``: as ``where(c, a, 0)``, a few unslices
+or a diagonal.  There a product moves inside and run time needs no check.  In ``DEEP`` flows the
+zeros are no longer visible.  Their product with a factor that may be infinite or nan is strong: the
+program checks it when it runs.
 
-Flows that meet at a node are added.  An element that one of them reaches unmarked is not ignored,
-so that an unmarked flow, or slices that together cover the node, leave no mark.
+Flows that meet at a node are added.  An element that an unmarked flow reaches is not ignored.  So
+an unmarked flow, or slices that together cover the node, leave no mark.
 """
 
 from __future__ import annotations
@@ -38,28 +39,28 @@ if TYPE_CHECKING:
 
 NONE, HOISTED, DEEP = 0, 1, 2
 
-# A product moves inside so many layers of zeros.  Below n of them it would be written n times, and
-# a gradient through n masks would have n² nodes.
+# A product moves inside at most this many layers of zeros.  Below n layers it would be written n
+# times, and a gradient through n masks would have n² nodes.
 _NESTED = 4
 _WHERE = PRIMITIVES["where"]
 
 
 class Flow(NamedTuple):
-    """A cotangent or tangent, and how its zeros came about."""
+    """A cotangent or tangent, and the origin of its zeros."""
 
     expr: Expr
     mark: int
 
 
 def identity(shape: Shape) -> Expr:
-    """The seed of all flows of an array of this shape at once: element [i.., j..] is [i == j]."""
+    """The joint seed of all flows of an array of this shape: element [i.., j..] is [i == j]."""
     word = tuple(range(len(shape)))
     return contract([], word + word, dict(enumerate(shape)))
 
 
 # Zeros that a flow shows --------------------------------------------------------------------------
 
-# A layer of visible zeros: a condition and the side that is kept, or an unslice.
+# A layer of visible zeros: a condition and the selected side, or an unslice.
 Layer = tuple[Expr, bool] | ops.Unslice
 
 
@@ -72,25 +73,25 @@ def _is_identity(x: Expr) -> bool:
 
 
 def masked(condition: Expr, x: Expr, where_true: bool) -> Expr:
-    """``x`` where the condition is, or is not, true; 0 elsewhere."""
+    """``x`` where the condition is true, or false without ``where_true``; 0 elsewhere."""
     zero = full(x.shape, 0)
     return select(condition, x, zero) if where_true else select(condition, zero, x)
 
 
 def shown(x: Expr, mark: int = NONE) -> Flow:
-    """A flow that was just given zeros, around one with this mark: hoisted if they are visible."""
+    """Mark x, which just received zeros: HOISTED if all its zeros are visible, else DEEP."""
     base = split_coefficient(x)[1]
     seen = base is not None and (_is_mask(base) or is_diagonal(base) or bool(parts(x)))
     return Flow(x, HOISTED if seen and mark < DEEP else DEEP)
 
 
 def visible(x: Expr, mark: int) -> Flow:
-    """What became of a flow with this mark: its zeros, if it showed them, are seen or gone."""
+    """Mark x, the image of a flow with ``mark``: visible zeros stay visible, or are gone."""
     return Flow(x, mark if mark != HOISTED else HOISTED if parts(x) else NONE)
 
 
 def _opened(x: Expr, layers: list[Layer], *, unslices: bool) -> tuple[number.Number, Expr]:
-    """What lies inside the visible zeros of x, times a number; the layers go to ``layers``."""
+    """The content of the visible zeros of x, times a number; add the layers to ``layers``."""
     coefficient: number.Number = 1
     while True:
         c, base = split_coefficient(x)
@@ -110,7 +111,7 @@ def _opened(x: Expr, layers: list[Layer], *, unslices: bool) -> tuple[number.Num
 
 
 def _closed(x: Expr, layers: Sequence[Layer]) -> Expr:
-    """``x`` inside the layers of zeros, the first one outermost."""
+    """``x`` inside the layers of zeros, the first layer outermost."""
     for layer in reversed(layers):
         if isinstance(layer, ops.Unslice):
             x = linear(layer, x)
@@ -121,7 +122,7 @@ def _closed(x: Expr, layers: Sequence[Layer]) -> Expr:
 
 
 def _separate(x: Expr) -> list[Expr]:
-    """The unslices of which x is visibly the sum; x itself if it is anything else."""
+    """The unslices of which x is visibly the sum; [x] for any other x."""
     pieces = parts(x)
     if len(pieces) == 1:
         base = split_coefficient(x)[1]
@@ -139,18 +140,18 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
     d, base = split_coefficient(p)
     if base is None:
         return Flow(scale(number.times(c, d), expr), mark)
-    # Nearly all: no zeros to keep, and no axes of a batch.
+    # The common case: neither zeros to keep nor batch axes.
     if mark == NONE and base.op is not _WHERE and expr.shape == p.shape:
         return Flow(scaled_product(c, expr, p), NONE)
     layers: list[Layer] = []
-    if not _is_identity(expr):  # a mask on an identity would write it out
+    if not _is_identity(expr):  # a product would write out a mask on an identity
         d, p = _opened(p, layers, unslices=False)
         c = number.times(c, d)
-    if number_of(p) is not None:  # a mask and nothing else: the flow stays closed
+    if number_of(p) is not None:  # only a mask: leave the flow closed
         return shown(_closed(scaled_product(c, expr, p), layers), mark)
     if mark == HOISTED:
         several = _separate(expr)
-        # Each part meets p at its own place, and none what p is elsewhere, which may be inf or nan.
+        # Multiply each part by p at its own position: p may be inf or nan elsewhere.
         if len(several) > 1:
             shares = [times(Flow(x, HOISTED), p, c).expr for x in several]
             joined_blocks = together(shares)
@@ -166,9 +167,9 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
         c, mark = number.times(c, d), NONE if is_whole(expr) else DEEP
         for layer in inside:
             if isinstance(layer, ops.Unslice):
-                if len(layer.before) > p.ndim:  # it leaves out places of the batch, too
+                if len(layer.before) > p.ndim:  # the slice also omits positions of the batch
                     p = broadcast_to(p, shape)
-                # Opened, the flow is only what lies in the slice, so that p is cut to its place.
+                # The opened flow is only the content of the slice, so cut p to the same position.
                 cut = layer.transposed(0, shape)
                 p, shape = linear(cut, p), cut.result(shape)
     diagonal = flow.mark == HOISTED and is_diagonal(expr)
@@ -181,17 +182,17 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
 
 
 def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
-    """The product of a flow that shows no zeros with a partial that is no mask."""
+    """The product of a flow without visible zeros and a partial derivative that is not a mask."""
     alike = expr.shape == p.shape and not is_diagonal(expr)
     if mark == NONE and alike:
         return Flow(scaled_product(c, expr, p), NONE)
     p = scale(c, p)
-    # Where p is always finite, 0 times it is 0 without being told.
+    # Where p is always finite, 0 times p is 0 without a strong product.
     kill = mark == DEEP and not finite([p])
     if alike:
         return Flow(strong(expr, p) if kill else mul(expr, p), mark)
-    # A batch of flows: the letters keep an identity seed symbolic, and what all of them have been
-    # multiplied by is multiplied by p once, not for each.
+    # A batch of flows: letters keep an identity seed symbolic.  Multiply the common factor of the
+    # batch by p once, not once for each flow.
     out = tuple(range(expr.ndim))
     letters = out[len(out) - p.ndim :]
     if not kill:
@@ -202,7 +203,7 @@ def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
 
 
 def _common(x: Expr, ndim: int) -> tuple[Expr, Expr | None]:
-    """``x`` without a factor that its last ``ndim`` axes alone have, and that factor."""
+    """Split ``x`` into the factor that has only its last ``ndim`` axes, and the rest."""
     c, product = split_coefficient(x)
     word = out = tuple(range(x.ndim))
     if product is not None and ops.is_permutation(moved := product.op):
@@ -227,7 +228,7 @@ def _is_join(x: Expr) -> bool:
 
 
 def is_diagonal(x: Expr) -> bool:
-    """Whether x visibly has zeros beside a diagonal, which its letters write."""
+    """Whether the letters of x visibly write zeros off a diagonal."""
     op = x.op
     return isinstance(op, ops.Contract) and len(set(op.out)) < len(op.out)
 
@@ -236,12 +237,13 @@ def is_diagonal(x: Expr) -> bool:
 
 
 def gathered(flows: Sequence[Flow]) -> Flow:
-    """The sum of the flows that arrived at a node; marked if they leave elements out."""
+    """The sum of the flows that arrive at a node; marked if they leave elements out."""
     if len(flows) == 1:
         return flows[0]
     marks = [g.mark for g in flows]
     if len(flows) > 1 and any(marks):
-        # A flow that is 0 reaches no element: unmarked, it must not take the mark of the others.
+        # A zero flow reaches no element: although unmarked, it must not remove the mark of the
+        # others.
         flows = [g for g in flows if not is_zero(g.expr)] or flows[:1]
         if any(g.mark == HOISTED for g in flows):
             flows = _branches(_slices(flows))
@@ -253,7 +255,7 @@ def gathered(flows: Sequence[Flow]) -> Flow:
 
 
 def _branches(flows: Sequence[Flow]) -> list[Flow]:
-    """The branches of one ``where`` as one selection: c ? a : 0 plus c ? 0 : b is c ? a : b."""
+    """Merge the branches of one ``where`` into one selection: c ? a : 0 plus c ? 0 : b."""
     rest: list[Flow] = []
     branches: dict[Expr, tuple[list[Expr], list[Expr]]] = {}
     for g in flows:
@@ -267,7 +269,7 @@ def _branches(flows: Sequence[Flow]) -> list[Flow]:
         else:
             rest.append(g)
     for condition, (true, false) in branches.items():
-        # Both sides are there, so that no element is left out.
+        # Both branches are present, so no element is left out.
         if true and false:
             rest.append(Flow(select(condition, total(true), total(false)), NONE))
         else:
@@ -276,9 +278,9 @@ def _branches(flows: Sequence[Flow]) -> list[Flow]:
 
 
 def _slices(flows: Sequence[Flow]) -> list[Flow]:
-    """Unslices of the same place as one; all of them as one unmarked flow if they cover the node.
+    """Merge unslices of the same position; merge all into one unmarked flow if they cover the node.
 
-    Parts that lie end to end are joined.  What is inside may be a sum of parts again.
+    Adjacent parts are joined.  The content may itself be a sum of parts.
     """
     rest: list[Flow] = []
     inside: list[Expr] = []
@@ -301,7 +303,8 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
     single = {places[0]: x for places, x in merged.items() if len(places) == 1}
     if not inside and 1 < len(single) == len(merged):
         row = joined(single, flows[0].expr.shape)
-        # Many elements of a matrix, or some of many, stay a sum, which is written into one array.
+        # Parts with many elements, or a few of many parts, stay a sum, which the program writes
+        # into one array.
         flat = covered and row is not None and not any(_is_join(y) for y in row[0].args)
         if row is not None and (flat or len(single) <= _NESTED * 2):
             covered = covered or (row[1] and all(written.all() for _, written in shares))
@@ -313,17 +316,18 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
     return [*rest, *(shown(_closed(x, places)) for places, x in merged.items())]
 
 
-# Of sums of parts, by serial numbers, which are never used twice: the node, and what is written.
+# A cache by serial numbers of sums of parts, which are never reused: the node, and its written
+# elements.
 _WRITTEN: dict[int, tuple[weakref.ref[Expr], NDArray[np.bool_]]] = {}
 
 
 def is_whole(x: Expr) -> bool:
-    """Whether x, unmarked or visible zeros around what is unmarked, leaves no element out."""
+    """Whether x, unmarked or with visible zeros around an unmarked flow, leaves no element out."""
     return not parts(x) or bool(_written(x).all())
 
 
 def _written(x: Expr) -> NDArray[np.bool_]:
-    """Where visible parts, unslices in one another, write elements; axes not cut have length 1."""
+    """The elements that visible parts (nested unslices) write; uncut axes have length 1."""
     masks: dict[Expr, NDArray[np.bool_]] = {}
     stack = [x]
     while stack:
@@ -345,7 +349,7 @@ def _written(x: Expr) -> NDArray[np.bool_]:
 
 
 def _joint(x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]) -> NDArray[np.bool_]:
-    """Where x is written by these parts; without parts, everywhere but in other visible zeros."""
+    """The elements of x that these parts write; all elements if x has no visible zeros."""
     if not shares:
         base = split_coefficient(x)[1]
         seen = base is not None and (_is_mask(base) or is_diagonal(base))
@@ -359,29 +363,30 @@ def _joint(x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]) -> 
         for k, (n, step) in enumerate(zip(op.before, op.steps, strict=True), lead):
             if step != WHOLE:
                 lengths[k] = n
-    if any(isinstance(n, str) for n in lengths):  # nobody knows what is left out
+    if any(isinstance(n, str) for n in lengths):  # it is unknown which elements are left out
         return np.zeros((1,) * x.ndim, np.bool_)
     result = np.zeros(lengths, np.bool_)
     for op, inner in shares:
         key: tuple[Any, ...] = (..., *(slice(*step) for step in op.steps))
         result[key] |= inner
-    # Kept as long as the node is, so as small as it can be: where all is written, no axis matters.
+    # The cache lives as long as the node, so keep entries small: drop the axes where all is
+    # written.
     return np.ones((1,) * x.ndim, np.bool_) if result.all() else result
 
 
 def _remember(x: Expr, written: NDArray[np.bool_]) -> None:
-    # The names are defaults because globals are gone when the last nodes are.
+    # The names are defaults because globals are gone when the interpreter frees the last nodes.
     def forget(_: object, known: dict[int, Any] = _WRITTEN, serial: int = x.serial) -> None:
         known.pop(serial, None)
 
     _WRITTEN[x.serial] = weakref.ref(x, forget), written
 
 
-# What is always finite ----------------------------------------------------------------------------
+# Bounds of values ---------------------------------------------------------------------------------
 
-# The largest number that is one in every floating-point format.
+# The largest number that every floating-point format can hold.
 _LARGEST = 65504.0
-# How far down the operands are looked at.
+# The depth to which `bound` visits operands.
 _DEPTH = 4
 
 
@@ -402,7 +407,7 @@ def bound(x: Expr, depth: int = _DEPTH) -> float:
     if value is not None:
         return _size(value)
     op = x.op
-    # Truth values and identities have 0 and 1 alone.
+    # Booleans and identities contain only 0 and 1.
     if x.dtype is bool or (isinstance(op, ops.Contract) and not x.args):
         return 1.0
     if isinstance(op, ops.Constant):
@@ -422,7 +427,7 @@ def bound(x: Expr, depth: int = _DEPTH) -> float:
         moves = not op.sums and len(op.letters) == 1
     else:
         moves = isinstance(op, ops.Linear) and op.selects
-    # What only moves or picks elements has no larger ones.
+    # An op that only moves or selects elements has no larger ones.
     if moves:
         return max(bound(a, depth - 1) for a in x.args)
     return math.inf

@@ -1,7 +1,8 @@
 """Jacobians: by rows, pulled back from the outputs, or by columns, pushed from the inputs.
 
-Both walks carry a symbolic identity in leading axes.  The rows are one for each element of the
-outputs, the columns one for each of the inputs: the fewer there are, the less a walk computes.
+Both walks carry a symbolic identity in leading axes.  There is one row for each element of the
+outputs and one column for each element of the inputs.  The walk with the smaller number computes
+less.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Shape
 
-# What a length counts as that is known by name: more than any number that somebody writes.
+# The value of a symbolic length in comparisons: more than any number that users write.
 _MANY = 10**9
 
 
 def direction(name: str, mode: str, rows: Iterable[Shape], columns: Iterable[Shape]) -> str:
-    """``mode``, or what "auto" stands for: the direction of fewer elements, reverse where equal.
+    """The direction that ``mode`` selects: "auto" takes fewer elements, reverse where equal.
 
-    One column is one tangent, which derivatives of higher order share: that goes forward.  A length
-    that is known by name counts as more than any number.  Raises ValueError for another mode.
+    A single column is one tangent, whose nodes derivatives of higher order share: "auto" goes
+    forward.  A symbolic length counts as more than any number.  Raises ValueError for another mode.
 
     >>> from symdiff.graph.lengths import Length
     >>> n = Length("n")
@@ -43,7 +44,9 @@ def direction(name: str, mode: str, rows: Iterable[Shape], columns: Iterable[Sha
     if mode in ("forward", "reverse"):
         return mode
     if mode != "auto":
-        raise ValueError(f"{name}: mode {mode!r} is none of 'forward', 'reverse', 'auto'")
+        raise ValueError(
+            f"{name}: argument 'mode' expects 'forward', 'reverse' or 'auto', got {mode!r}"
+        )
     count = _elements(columns)
     return "forward" if count == 1 or count < _elements(rows) else "reverse"
 
@@ -79,12 +82,12 @@ def by_columns(f: Expr, x: Expr) -> Expr:
     return _turned(flow.expr, (*range(x.ndim, x.ndim + f.ndim), *range(x.ndim)))
 
 
-# How far down axes are put in order: below, a transposition of all costs no more.
+# The depth to which axes are reordered: below it, transposing the whole costs no more.
 _DEPTH = 4
 
 
 def _turned(x: Expr, order: Word, depth: int = _DEPTH) -> Expr:
-    """``x`` with its axes in this order, which joins, parts, sums and products have inside."""
+    """``x`` with its axes in this order, pushed into joins, parts, sums and products."""
     if order == tuple(range(x.ndim)):
         return x
     op = x.op

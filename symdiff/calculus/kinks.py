@@ -1,9 +1,9 @@
-"""Kinks that derivatives meet: where a value is a convention, as an expression that says so.
+"""Kinks in derivatives: an expression that is true where a value is only a convention.
 
-Rules give every kink a derivative (a subgradient, 0 or an even share).  What decides there, such as
-the sign in the derivative of ``|x|``, is a node of its own: its op names the function that the
-derivative was taken of, and its operands are those of that function.  So a graph that is to refuse
-kinks holds all that has to be asked, wherever it comes from.
+Rules give every kink a derivative (a subgradient, 0 or an even split).  The deciding part, such as
+the sign in the derivative of ``|x|``, is a node of its own.  Its op names the differentiated
+function, and its operands are those of the function.  So a graph contains everything that a program
+needs to refuse kinks, wherever they come from.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = ["Kink", "differences", "kinks_in"]
 _RELATIONS = frozenset(name for name, cls in VOCABULARY.items() if issubclass(cls, Relation))
 
 
-# A truth value for each element, or one for all.
+# A boolean for each element, or one for all.
 Where: TypeAlias = "Expr | bool"
 
 
 class Kink(NamedTuple):
-    """A function that a derivative was taken of, its first operand, and where it hits a kink.
+    """A differentiated function, its first operand, and the condition for a kink.
 
-    ``hit`` has a truth value for each element of the operand.
+    ``hit`` has a boolean for each element of the operand.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Kink(NamedTuple):
 
     @property
     def called(self) -> str:
-        """What users call the function."""
+        """The public name of the function."""
         facts = FACTS.get(self.name)
         return (facts and facts.called) or self.name
 
@@ -62,17 +62,18 @@ _DECIDES: dict[Op, type[Facts]] = {
 
 @cache
 def _question(op: ops.Pointwise) -> tuple[Step, ...]:
-    """Where a function that decides is a convention, as the steps of a formula."""
+    """The condition under which a deciding function is a convention, as the steps of a formula."""
     facts, symbols = _DECIDES[op], [kernel_symbol(k) for k in range(op.arity)]
     assert op.decides is not None
     where = facts.decides_at or FACTS[op.decides].kinks
-    assert where is not None  # what decides states where, or decides for what has kinks
+    # the decision states its own condition, or it decides for a function with kinks
+    assert where is not None
     return steps(where(*symbols))
 
 
 @cache
 def _first(name: str) -> int:
-    """The first operand by which a function has a derivative: not an order."""
+    """The first operand by which the function has a derivative; an order has none."""
     partials = VOCABULARY[name].partials(*(kernel_symbol(k) for k in range(arity(name))))
     return next(k for k, p in enumerate(partials) if p is not None)
 
@@ -108,12 +109,12 @@ _INSIDE: dict[type[Op], Callable[[Expr], list[Kink]]] = {}
 
 
 def register(op: type[Op], kinks: Callable[[Expr], list[Kink]]) -> None:
-    """Say which kinks are met inside of nodes, of a class of ops that a module above defines."""
+    """Register the kinks inside nodes of a class of ops that a later module defines."""
     _INSIDE[op] = kinks
 
 
 def _asked(x: Expr) -> Kink:
-    """The question that a decision stands for, wherever it is used."""
+    """The condition that a decision checks, at every use."""
     assert isinstance(x.op, ops.Pointwise)
     name = x.op.decides
     assert name is not None
@@ -124,7 +125,7 @@ def _asked(x: Expr) -> Kink:
 
 
 def _tie(x: Expr, extreme: Expr) -> Expr:
-    """Where one of several largest or smallest elements stands, along the last axis."""
+    """Where one of several largest or smallest elements lies, along the last axis."""
     word = tuple(range(x.ndim))
     ties = primitive("equal", x, extreme)
     ones = select(ties, number_node(1), number_node(0))
@@ -152,7 +153,8 @@ def differences(outputs: Sequence[Expr]) -> list[Expr]:
     return [d for d in unique if free_symbols(d)]
 
 
-# Where a value is used ----------------------------------------------------------------------------
+# Uses of a value
+# -----------------------------------------------------------------------------------
 
 
 def _used(
@@ -160,9 +162,9 @@ def _used(
 ) -> dict[Expr, Where]:
     """Where the outputs depend on ``values``: not where a selection or a factor 0 discards them.
 
-    Beyond operations of each element it is everywhere.
+    Outside elementwise operations a value counts as used everywhere.
     """
-    above = set(values)  # and what is made of them
+    above = set(values)  # and their users
     nonzero: dict[Expr, Where] = {}
     for x in order:
         nonzero[x] = _nonzero(x, nonzero)
@@ -178,7 +180,7 @@ def _used(
 
 
 def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Where:
-    """Where a node that is used ``there`` depends on operand k."""
+    """Where a node that is used at ``there`` depends on operand k."""
     op, x = node.op, node.args[k]
     rest = [(i, y) for i, y in enumerate(node.args) if i != k]
     if node.op is WHERE:
@@ -207,25 +209,25 @@ def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Wh
 
 
 def _taken(op: ops.Contract, word: ops.Letters, x: Expr, there: Where) -> Where:
-    """Where an element of an operand is a factor of one that is used ``there``."""
+    """Where an element of an operand multiplies an element that is used at ``there``."""
     if not isinstance(there, Expr) or len(set(word)) < len(word):
         return True
     sizes = dict(zip(word, x.shape, strict=True))
     if set(op.out) <= set(word):
         return contract([(there, op.out)], word, sizes)
-    # It is a factor of several: of as many as are used.
+    # An element multiplies several others: count the used ones.
     ones = select(there, number_node(1), number_node(0))
     taken = tuple(letter for letter in word if letter in op.out)
     count = contract([(contract([(ones, op.out)], taken), taken)], word, sizes)
     return primitive("less", number_node(0), count)
 
 
-# The elements of the value are made of the same elements of the operands.
+# Each element of the value comes from the same element of the operands.
 _ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
 
 def _nonzero(x: Expr, known: Mapping[Expr, Where]) -> Where:
-    """Where x visibly may be other than 0."""
+    """Where x is not visibly 0."""
     op = x.op
     if is_zero(x):
         return False

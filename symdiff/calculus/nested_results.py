@@ -1,4 +1,4 @@
-"""What derivatives by several symbols are: tuples of expressions, and tuples of such tuples."""
+"""Results of derivatives by several symbols: tuples of expressions, or tuples of such tuples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rest = ParamSpec("Rest")
 
 
 class Each(Protocol[Rest]):
-    """A function of an expression, or of nested tuples of them, which gives such tuples."""
+    """A function of an expression or of nested tuples of them; results have the same structure."""
 
     @overload
     def __call__(
@@ -25,7 +25,7 @@ class Each(Protocol[Rest]):
 
 
 def of_each(function: Callable[Concatenate[Operand, Rest], Expr]) -> Each[Rest]:
-    """Let a function of an expression take nested tuples of them: it is that of each.
+    """Extend a function of an expression to nested tuples: apply it to each expression.
 
     >>> @of_each
     ... def halved(x):
@@ -42,14 +42,14 @@ def of_each(function: Callable[Concatenate[Operand, Rest], Expr]) -> Each[Rest]:
 
 
 def each(function: Callable[[Any], Any], f: object) -> Any:
-    """``function`` of ``f``, or of all that is in a tuple, in a tuple of the same kind."""
+    """Apply ``function`` to ``f``, or to every entry of a tuple, in a tuple of the same type."""
     if not isinstance(f, tuple):
         return function(f)
     return getattr(type(f), "_make", tuple)([each(function, part) for part in f])
 
 
 def entries(f: object) -> Iterator[Any]:
-    """What is in nested tuples, from left to right; of no tuple, itself."""
+    """The entries of nested tuples, from left to right; a value that is not a tuple, itself."""
     if isinstance(f, tuple):
         for part in f:
             yield from entries(part)

@@ -1,8 +1,8 @@
-"""Integers in derivatives: what a derivative is made of is real, whatever comes in.
+"""Integers in derivatives: compute every part of a derivative in floating point.
 
-NumPy's integers wrap around, so a formula over integers that is used in a derivative is computed in
-floating point: its operands are cast, and not its value.  Selections and moves of elements cannot
-overflow; they stay integer, and their value is cast.  Conditions and places stay what they are.
+NumPy's integers wrap around, so a derivative computes a formula over integers in floating point.
+The operands are cast before the operation.  Selections and moves of elements cannot overflow: they
+stay integer, and their value is cast.  Conditions and indices stay as they are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LEAVES = (ops.Symbol, ops.Constant, ops.Size)
 
-# The values are among those of the operands, or at least no larger.
+# Their values are among those of the operands, or at least not larger.
 _SAFE = frozenset(
     op for name, op in PRIMITIVES.items() if op.result is None and not FACTS[name].overflows
 )
@@ -29,8 +29,8 @@ _SAFE = frozenset(
 def is_real(node: Expr) -> bool:
     """Whether a result is a float; integers come from integer inputs, masks and lengths.
 
-    Places in an order (argsort) are integers too.  Numbers and constant arrays have no dtype of
-    their own: 1 and 1.0 are one node, so ``where(x > 0, 1.0, 0.0)`` counts as real.
+    Indices from sorting (argsort) are integers too.  Numbers and constant arrays have no dtype: 1
+    and 1.0 are one node, so ``where(x > 0, 1.0, 0.0)`` counts as real.
 
     >>> import symdiff as sd
     >>> k = sd.symbol("k", dtype=int)
@@ -51,20 +51,20 @@ def is_real(node: Expr) -> bool:
 
 
 def _counts(x: Expr) -> bool:
-    """Whether the node makes integers: an input or length that is not real, or places."""
+    """Whether the node creates integers: an input or length that is not real, or indices."""
     if isinstance(x.op, ops.Opaque):
         return x.op.kind is int
     return x.dtype is not float and isinstance(x.op, ops.Symbol | ops.Size)
 
 
 def _parts(x: Expr) -> tuple[Expr, ...]:
-    """The operands that values come from: indices say where the elements are, not what they are."""
+    """The operands that supply the values; an index only supplies their positions."""
     indices = x.op.indices if isinstance(x.op, ops.Opaque) else None
     return x.args if indices is None else x.args[:indices]
 
 
 def has_integers(nodes: Iterable[Expr]) -> bool:
-    """Whether one of the nodes holds integers or truth values that are no numbers."""
+    """Whether one of the nodes holds integers, or booleans as numbers."""
     for node in nodes:
         if node.dtype is not float:
             op = node.op
@@ -76,7 +76,7 @@ def has_integers(nodes: Iterable[Expr]) -> bool:
 def derived(
     order: Iterable[Expr], seeds: Iterable[Expr], results: list[Expr | None]
 ) -> list[Expr | None]:
-    """Derivatives that were made of the nodes in ``order`` and of ``seeds``, in floating point.
+    """Derivatives of the nodes in ``order`` and of ``seeds``, computed in floating point.
 
     None stays None.
     """
@@ -87,18 +87,18 @@ def derived(
 
 
 def in_reals(outputs: Sequence[Expr]) -> list[Expr]:
-    """``outputs`` computed in floating point: no sum or product of integers is left in them.
+    """``outputs`` computed in floating point, without sums or products of integers.
 
-    A result that would be an integer is cast.
+    An integer result is cast.
 
     >>> import symdiff as sd
     >>> x, k, m = sd.symbol("x"), *sd.symbols("k m", dtype=int)
     >>> [e.dtype for e in in_reals([k * m])], in_reals([x * k])[0] is x * k
     ([<class 'float'>], True)
     """
-    done: dict[Expr, Expr] = {}  # what a node has become
-    real: dict[Expr, Expr] = {}  # what an integer node that may overflow is, in floating point
-    integral: set[Expr] = set()  # the integer nodes that are made of integer data
+    done: dict[Expr, Expr] = {}  # the replacement of each node
+    real: dict[Expr, Expr] = {}  # the floating-point version of each integer node that may overflow
+    integral: set[Expr] = set()  # the integer nodes that consist of integer data
     for node in _values(outputs):
         parts = _parts(node)
         rest = node.args[len(parts) :]
@@ -118,7 +118,7 @@ def in_reals(outputs: Sequence[Expr]) -> list[Expr]:
 
 
 def _decides(node: Expr) -> bool:
-    """Whether the value is a truth value or a place: decided as it is in the value."""
+    """Whether the value is a boolean or an index, which is computed as outside derivatives."""
     return node.dtype is bool or (isinstance(node.op, ops.Opaque) and node.op.kind is int)
 
 
@@ -132,7 +132,7 @@ def _is_safe(node: Expr) -> bool:
 
 
 def _values(outputs: Iterable[Expr]) -> list[Expr]:
-    """The nodes that values of ``outputs`` come from, not those that only decide, in order."""
+    """The nodes that contribute values to ``outputs`` (deciding nodes do not), in order."""
     stack = list(outputs)
     seen = set(stack)
     while stack:

@@ -1,13 +1,13 @@
-"""The calculus of the families: each states its derivative once, and two walks read it.
+"""The derivative rules: each op family states its derivative once, and two walks use it.
 
-An opaque op states its differential on its class; here stands what is done with it.
+An opaque op states its differential on its class; this module applies it.
 
-The derivative of a node with respect to operand k is a linear map.  Its statement offers ``pull``
-(cotangent of the node in, cotangent of the operand out; cotangents may carry leading batch axes)
-and ``push`` (tangent of the operand in, its share of the node's tangent out).  Rules build nodes
-and nothing else, so derivatives differentiate again.
+The derivative of a node with respect to operand k is a linear map.  Its statement has two methods.
+``pull`` turns the node's cotangent into the operand's; cotangents may carry leading batch axes.
+``push`` turns the operand's tangent into its contribution to the node's tangent.  Rules only build
+nodes, so derivatives differentiate again.
 
-Zeros that stand for what was ignored are told from those that are numbers: see ``flows``.
+``flows`` distinguishes zeros for ignored elements from zeros that are values.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class Statement:
         raise NotImplementedError
 
     def push(self, t: Flow) -> Flow | None:
-        """The operand's share of the node's tangent (with any leading batch axes)."""
+        """The operand's contribution to the node's tangent (with any leading batch axes)."""
         raise NotImplementedError
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
-        """What the node's tangent is the sum of, for tangents of operands by their place."""
+        """The terms of the node's tangent, for tangents of operands by their index."""
         flows = []
         for k, t in tangents.items():
             rule = statement(node, k)
@@ -89,7 +89,7 @@ class Statement:
 
 
 class JointStatement(Statement):
-    """The derivative of a node that states it for all operands at once, as loops do."""
+    """A derivative that a node states for all operands at once, as loops do."""
 
     __slots__ = ()
 
@@ -102,7 +102,7 @@ class JointStatement(Statement):
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
-        """The cotangents of the operands in these places, of those that have one."""
+        """The cotangents of the operands with these indices, where they have one."""
         raise NotImplementedError
 
 
@@ -129,15 +129,15 @@ class PointwiseRule(Statement):
         """The partial derivative: SymPy's, of the formula, over the operands."""
         op = self.node.op
         assert isinstance(op, ops.Pointwise)
-        # SymPy differentiates a formula once; the nodes of the partial are made for each operand
-        # anew, and meet those that exist: tan' = 1 + tan**2 has the node of tan.
+        # SymPy differentiates a formula once.  The nodes of the partial are made for each operand
+        # and merge with existing ones: tan' = 1 + tan**2 reuses the node of tan.
         program = _partial_program(op, self.k)
         if program is None:
             return None
         return run(program, {kernel_symbol(i): x for i, x in enumerate(self.node.args)})
 
     def coefficient(self) -> number.Number:
-        """The number c, apart from p so that it meets the flow's own coefficient at once."""
+        """The number c, separate from p so that it merges with the flow's coefficient at once."""
         return 1
 
     def pull(self, g: Flow) -> Flow | None:
@@ -161,7 +161,7 @@ class ProductRule(PointwiseRule):
     def partial(self) -> Expr:
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Product)
-        # The value is not divided by the operand, which may be 0.
+        # Do not divide the value by the operand, which may be 0.
         p = int_power(args[k], op.exponents[k] - 1)
         return p if len(args) == 1 else mul(p, int_power(args[1 - k], op.exponents[1 - k]))
 
@@ -172,15 +172,14 @@ class ProductRule(PointwiseRule):
 
 
 class StrongRule(Statement):
-    """The product rule; zeros of a killing operand stay zeros in the other one's cotangent."""
+    """The product rule; zeros of a killing operand stay zeros in the other's cotangent."""
 
     __slots__ = ()
 
     def pull(self, g: Flow) -> Flow:
         op, other = self.node.op, self.node.args[1 - self.k]
         assert isinstance(op, ops.Strong)
-        # What a killing factor makes 0 it makes 0 in the derivative by the other one, too, whatever
-        # the cotangent is there.
+        # A killing factor makes the derivative by the other factor 0, too, whatever the cotangent.
         kill = op.kills[1 - self.k]
         if not kill and g.mark < DEEP:
             return times(g, other)
@@ -191,7 +190,7 @@ class StrongRule(Statement):
 
 
 class ContractRule(Statement):
-    """The operand and the output change places."""
+    """The transpose of a contraction exchanges the operand and the output."""
 
     __slots__ = ()
 
@@ -199,8 +198,8 @@ class ContractRule(Statement):
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Contract)
         batch = batch_letters(op, g.expr.ndim - self.node.ndim)
-        # Zeros that are visible in front of a sum stay visible behind it, if that is possible:
-        # nothing then has to be asked for zeros when the program runs.
+        # Keep zeros that are visible before a sum visible after it, if possible: then the program
+        # needs no check for zeros when it runs.
         if g.mark == HOISTED:
             inside = self.inside(g, batch + op.out, batch + op.letters[k])
             if inside is not None:
@@ -209,11 +208,11 @@ class ContractRule(Statement):
         sizes = dict(zip(op.letters[k], args[k].shape, strict=True))
         word, target = batch + op.out, batch + op.letters[k]
         base = split_coefficient(g.expr)[1]
-        # Zeros beside a diagonal are no terms of a contraction, whose letters leave them out: they
-        # are gone where those letters are summed.
+        # The letters of a contraction leave out zeros off a diagonal: these are gone where the
+        # letters are summed.
         diagonal = g.mark == HOISTED and base is not None and is_diagonal(base)
-        # Where no factor can be infinite, 0 times it is 0, and a plain contraction, which goes to
-        # BLAS, says the same.
+        # Where no factor can be infinite, 0 times it is 0.  Then a plain contraction, which runs on
+        # BLAS, has the same value.
         kill = g.mark > NONE and not diagonal and not finite(x for x, *_ in rest)
         result = contract([(g.expr, word, kill), *rest], target, sizes)
         if (g.mark and not diagonal) or any(kill for *_, kill in rest):
@@ -221,7 +220,7 @@ class ContractRule(Statement):
         if diagonal and base is not None:
             tied = dict(zip(word, base.op.out, strict=True))  # type: ignore[attr-defined]
             target = tuple([tied.get(letter, ~letter) for letter in target])
-        # Where only a diagonal is read, the transpose writes zeros beside it.
+        # If the operand's word reads only a diagonal, the transpose writes zeros off it.
         return shown(result) if len(set(target)) < len(target) else Flow(result, NONE)
 
     def push(self, t: Flow) -> Flow:
@@ -238,13 +237,13 @@ class ContractRule(Statement):
             result = contracted(terms, k, out, sizes)
             if result is not None:
                 return visible(result, DEEP if any(op.kills) else HOISTED)
-        # A letter twice in the value writes zeros beside a diagonal.
+        # A repeated letter in the value writes zeros off a diagonal.
         writes = len(set(op.out)) < len(op.out)
         mark = DEEP if t.mark or writes or any(op.kills) else NONE
         return Flow(contract(terms, out, sizes), mark)
 
     def inside(self, g: Flow, word: Word, result: Word) -> Flow | None:
-        """The cotangent inside g's mask, if the mask has no letter that is summed; else None.
+        """The cotangent inside g's mask, if the mask has no summed letter; else None.
 
         ``sum where(c, a, 0) x`` is ``where(c, sum a x, 0)``: a norm's cotangent shows its zeros.
         """
@@ -269,7 +268,7 @@ class ContractRule(Statement):
             condition = condition.args[0]
         if any(letter not in result for letter in word):
             return None
-        # One layer has been taken off: what is pulled now is no mask, so this ends.
+        # One layer is off and the rest is not a mask, so this recursion ends.
         inner = self.pull(Flow(scale(coefficient, a if is_zero(b) else b), NONE))
         sizes = dict(zip(result, inner.expr.shape, strict=True))
         condition, zero = contract([(condition, word)], result, sizes), full(inner.expr.shape, 0)
@@ -278,7 +277,7 @@ class ContractRule(Statement):
 
 
 def batch_letters(op: ops.Contract, count: int) -> Word:
-    """Letters for so many batch axes, which the contraction does not have."""
+    """This many letters for batch axes, which the contraction does not use."""
     first = max((letter for word in (*op.letters, op.out) for letter in word), default=-1) + 1
     return tuple(range(first, first + count))
 
@@ -305,15 +304,15 @@ class LinearRule(Statement):
             result = moved(op, self.k, t.expr, _led(t.expr, args[self.k]) + self.node.shape)
             if result is not None:
                 return visible(result, HOISTED)
-        # The transpose cuts this operand's part out of the value; its transpose puts a tangent
-        # there.
+        # The transpose cuts this operand's part out of the value; the transpose of that puts the
+        # tangent at this operand's position among zeros.
         if len(args) > 1:  # to this operand's place among zeros
             op = op.transposed(self.k, self.node.shape).transposed(0, args[self.k].shape)
         return through(op, Flow(t.expr, DEEP) if t.mark else t)
 
 
 def through(op: ops.Linear, flow: Flow) -> Flow:
-    """What a linear map makes of a flow through it, and of its zeros."""
+    """Apply a linear map to a flow, and update the mark of its zeros."""
     x = flow.expr
     if op.writes_zeros():
         return shown(linear(op, x), flow.mark)
@@ -325,9 +324,10 @@ def through(op: ops.Linear, flow: Flow) -> Flow:
 
 
 class OpaqueRule(Statement):
-    """A differential, linear in the operand's tangent; cotangents go back through it.
+    """The rule of opaque ops: a differential, linear in the operand's tangent.
 
-    An operand that the op is linear in has the op for differential, and a transpose.
+    A cotangent goes back through the transposed differential.  Where the op is linear in an
+    operand, its differential is the op itself, and the op states the transpose.
     """
 
     __slots__ = ()
@@ -341,7 +341,7 @@ class OpaqueRule(Statement):
         elif not lead:
             result = op.differential(self.node, k, t.expr)
         else:
-            # Linear in a tangent that nobody else knows, it takes batches of others.
+            # The differential is linear in a fresh tangent, so it accepts a batch of tangents.
             s = dummy(args[k])
             share = op.differential(self.node, k, s)
             flow = pushforward(topological([share]), [share], {s: t})[0]
@@ -357,8 +357,8 @@ class OpaqueRule(Statement):
             result = op.transposed(self.node, k, g.expr)
             writes = isinstance(result.op, ops.Opaque) and result.op.writes_zeros(*result.args)
             return Flow(result, DEEP if g.mark or writes else NONE)
-        # The differential is linear in a tangent that nobody else knows: pulling back through it is
-        # its transpose, whatever nodes it is made of.
+        # The differential is linear in a fresh tangent: pulling back through it is its transpose,
+        # whatever nodes it consists of.
         t = dummy(self.node.args[k])
         share = op.differential(self.node, k, t)
         flows = arrivals(topological([share]), [share], [t], [g]).get(t)
@@ -366,10 +366,11 @@ class OpaqueRule(Statement):
 
 
 def batched(node: Expr, args: Sequence[Expr], lead: Shape) -> Expr:
-    """An opaque node with other operands, of which some have the axes ``lead`` in front.
+    """An opaque node on other operands, some of which have the axes ``lead`` in front.
 
-    Where those that are shared lack them, they are more axes of the others', and what is done with
-    the shared operands is done once.  Otherwise theirs go where those of the shared operands are.
+    Where the shared operands lack ``lead``, these axes become more axes of the other operands.  So
+    the work on the shared operands is done once.  Otherwise ``lead`` joins the batch axes of the
+    shared operands.
     """
     op = node.op
     assert isinstance(op, ops.Opaque)
@@ -390,23 +391,23 @@ def batched(node: Expr, args: Sequence[Expr], lead: Shape) -> Expr:
 
 
 def exchanged(x: Expr, first: int, second: int) -> Expr:
-    """``x`` with its first axes behind so many of the following ones."""
+    """Move the first axes of ``x`` after this many of the following ones."""
     word = tuple(range(x.ndim))
     both = first + second
     return contract([(x, word)], word[first:both] + word[:first] + word[both:])
 
 
 def _weighs(op: ops.Opaque) -> bool:
-    """Whether the differential is the sum of all the tangent's elements with weights.
+    """Whether the differential is a weighted sum of all elements of the tangent.
 
-    It is where the value is one number for each core; of those max and min have chosen elements.
+    This holds where each core has one number as value; max and min select elements instead.
     """
     signature = op.signature
     return signature is not None and not signature.value and not op.selects
 
 
 def statement(node: Expr, k: int) -> Statement | None:
-    """The derivative of ``node`` with respect to operand k; None where it is zero by nature.
+    """The derivative of ``node`` with respect to operand k; None where it is always zero.
 
     Raises NotDifferentiable for a result of ``create_graph=False``.
     """
@@ -423,7 +424,7 @@ def statement(node: Expr, k: int) -> Statement | None:
         )
     if op is ops.DETACH:
         return None
-    if isinstance(op, ops.Opaque) and (op.constant or op.kind is int):  # or places in an order
+    if isinstance(op, ops.Opaque) and (op.constant or op.kind is int):  # or indices from sorting
         return None
     return OpaqueRule(node, k)
 
@@ -442,7 +443,7 @@ _JOINT: dict[type[Op], type[JointStatement]] = {}
 
 
 def register(op: type[Op], rule: type[Statement]) -> None:
-    """State the derivative of a class of ops that a module above this one defines."""
+    """Register the derivative of a class of ops that a later module defines."""
     _RULES[op] = rule
     if issubclass(rule, JointStatement):
         _JOINT[op] = rule
@@ -456,7 +457,7 @@ def dependents(
 ) -> list[Expr]:
     """The nodes in ``order`` on a path from an input (inputs included), operands before users.
 
-    No path leads through a closed node.
+    No path goes through a closed node.
 
     Raises ShapeError if two symbols of the graph have one name.
     """
@@ -480,17 +481,17 @@ def dependents(
 def pullback(
     outputs: Sequence[Expr], inputs: Sequence[Expr], seeds: Sequence[Flow]
 ) -> list[Flow | None]:
-    """The cotangents of ``inputs`` for ``seeds`` of ``outputs``; None where no path leads.
+    """The cotangents of ``inputs`` for ``seeds`` of ``outputs``; None for unreachable inputs.
 
-    ``xbar = sum_i seed_i . d output_i / dx``; a seed has shape batch + output.shape with one batch
-    for all, and the cotangents have shape batch + input.shape.  They are computed in floating
-    point, also from integers (see ``real_values``).
+    ``xbar = sum_i seed_i . d output_i / dx``.  A seed has shape batch + output.shape with one batch
+    for all, and a cotangent has shape batch + input.shape.  The computation is in floating point,
+    even from integers (see ``real_values``).
     """
     order = topological(outputs)
     gradients = arrivals(order, outputs, inputs, seeds)
     flows = [gathered(gradients[x]) if x in gradients else None for x in inputs]
     results = [None if flow is None else flow.expr for flow in flows]
-    # Formulas of integers have derivatives in real numbers, and NumPy's integers overflow.
+    # Derivatives of integer formulas are real, and NumPy's integers overflow.
     real = derived(order, [seed.expr for seed in seeds], results)
     return [
         flow if flow is None or x is None else Flow(x, flow.mark)
@@ -506,10 +507,10 @@ def arrivals(
     closed: Container[Expr] = (),
     record: list[tuple[Expr, int, Expr]] | None = None,
 ) -> dict[Expr, list[Flow]]:
-    """The flows of which the cotangents of ``inputs`` are the sums; through no closed node.
+    """The flows whose sums are the cotangents of ``inputs``; no path goes through a closed node.
 
-    ``order`` is the topological order of the outputs.  To ``record`` goes, for each operand that a
-    node passes a flow to, the node, the operand's place and what is passed.
+    ``order`` is the topological order of the outputs.  ``record`` receives every flow from a node
+    to an operand: the node, the operand's index and the flow.
     """
     wanted = set(inputs)
     path = dependents(order, wanted, closed)
@@ -557,15 +558,15 @@ def pushforward(
     tangents: Mapping[Expr, Flow],
     closed: Container[Expr] = (),
 ) -> list[Flow | None]:
-    """The tangents of ``outputs`` for tangents of some nodes; None where no path leads.
+    """The tangents of ``outputs`` for tangents of some nodes; None for unreachable outputs.
 
-    ``ydot = sum_k dy/dx_k . tangent_k``, over the paths that lead through no closed node;
-    ``order`` is the topological order of the outputs.  A tangent has shape batch + node.shape with
-    one batch for all.
+    ``ydot = sum_k dy/dx_k . tangent_k``, over the paths that avoid closed nodes.  ``order`` is the
+    topological order of the outputs.  A tangent has shape batch + node.shape with one batch for
+    all.
     """
     pushed: dict[Expr, Flow] = dict(tangents)
     path = dependents(order, tangents, closed)
-    # What only a detached value or a condition depends on passes nothing on, and may even refuse
+    # A node that only serves a detached value or a condition passes nothing on, and may even refuse
     # derivatives.
     needed = set(outputs)
     for node in reversed(path):
@@ -607,7 +608,7 @@ def _selected(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
 
 
 def _joined(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
-    """The tangent of a join of which several operands vary: one join, with zeros for the others."""
+    """The tangent of a join with several varying operands: one join, with zeros for the others."""
     assert isinstance(node.op, ops.Linear)
     flows = [pushed.get(x) for x in node.args]
     lead = next(_led(t.expr, x) for t, x in zip(flows, node.args, strict=True) if t is not None)

@@ -1,8 +1,7 @@
-"""Where a derivative comes from: what every node passes to each of its operands, and by which rule.
+"""The origin of a derivative: the contribution of every node to each operand, and its rule.
 
-The reverse walk that makes gradients is recorded as it goes; nothing is derived a second time.  The
-derivative of a single node, apart from what it is made of, is its rule's statement over stand-ins
-of its operands.
+``shares`` records the reverse walk that makes gradients; it derives nothing a second time.  The
+local derivative of a single node is its rule's statement over stand-ins for its operands.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ __all__ = ["Condition", "Share", "Shares", "conditions", "local", "shares"]
 
 
 class Share(NamedTuple):
-    """What the reverse walk passes from a node to its operand ``k``.
+    """The contribution that the reverse walk passes from a node to its operand ``k``.
 
-    A component, as ``q[0]``, passes what it has to its symbol ``operand``; then k is None.
+    A component, such as ``q[0]``, passes its cotangent to its symbol ``operand``; then k is None.
     """
 
     node: Expr
@@ -56,13 +55,14 @@ class Shares(NamedTuple):
 def shares(f: object, x: Expr, seed: object = None) -> Shares:
     """The reverse walk from ``f`` to ``x``, recorded.
 
-    ``path`` has the real nodes between x and f, operands first, and ``cotangents`` the cotangent of
-    each, ``vbar = seed . df/dv``; ``edges`` what nodes pass to their operands, in the order of the
-    walk, so that the cotangent of each node but f is the sum of what is passed to it.  ``final``
-    are the edges into x; what they pass adds up to ``gradient``, which is ``sd.grad``'s.
+    ``path`` has the real nodes between x and f, operands first.  ``cotangents`` has the cotangent
+    of each, ``vbar = seed . df/dv``.  ``edges`` has the contributions of nodes to their operands,
+    in the order of the walk.  The cotangent of each node but f is the sum of its incoming
+    contributions.  ``final`` has the edges into x; their contributions add up to ``gradient``, the
+    result of ``sd.grad``.
 
-    Components of symbols (``q[0]``) count as read from their symbol in one step.  Of a symbol that
-    x is a component of, what is passed in ``final`` is x's part.
+    A component of a symbol (``q[0]``) counts as one step from its symbol.  If x is a component,
+    ``final`` has only x's part of the contributions to its symbol.
 
     Args:
         f: an expression. x: one input, as ``grad`` takes it. seed: the cotangent of f, of its
@@ -92,7 +92,7 @@ def shares(f: object, x: Expr, seed: object = None) -> Shares:
     if way is not None and way.chain:
         if x in cotangents and all(
             edge.node is x for edge in into
-        ):  # nothing else has its elements
+        ):  # no other path has its elements
             path = [v for v in path if v is not root]
             edges = [edge for edge in edges if edge.operand is not root]
             into = [edge for edge in edges if edge.operand is x]
@@ -104,7 +104,7 @@ def shares(f: object, x: Expr, seed: object = None) -> Shares:
 def _read_at_once(
     path: list[Expr], edges: list[Share], cotangents: dict[Expr, Expr], f: Expr, x: Expr
 ) -> tuple[list[Expr], list[Share]]:
-    """Without the nodes between a symbol and its components, which pass on to it directly."""
+    """Remove the nodes between a symbol and its components, which then pass on to it directly."""
     ways: dict[Expr, Component] = {}
     for v in path:
         way = component(v)
@@ -133,7 +133,7 @@ def _in_reals(
     into: Sequence[Share],
     gradient: Expr,
 ) -> Shares:
-    """The record with all derivatives in floating point, as ``grad`` gives them."""
+    """The record with all derivatives in floating point, as in ``grad``."""
     exprs: list[Expr | None] = [cotangents[v] for v in path]
     exprs += [edge.passed for edge in (*edges, *into)]
     real = iter(derived(order, [start], exprs))
@@ -162,11 +162,10 @@ class Local(NamedTuple):
 
 
 def local(node: Expr, k: int | None, operands: Sequence[Expr], cotangent: Expr) -> Local:
-    """The derivative of ``node`` by operand k, over ``operands`` in place of its own.
+    """The derivative of ``node`` by operand k, over the stand-ins ``operands``.
 
-    ``pulled`` is what a cotangent of the node becomes.  Where that is a product with one array,
-    since the node is a scalar or is computed element by element, ``derivative`` is that array; else
-    it is None.
+    ``pulled`` is the operand's cotangent for a cotangent of the node.  For a scalar or elementwise
+    node it is a product with one array, ``derivative``; for other nodes ``derivative`` is None.
 
     >>> from symdiff import sin, symbols
     >>> x, t, g = symbols("x t g")
@@ -193,10 +192,11 @@ _ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong)
 
 
 class Condition(NamedTuple):
-    """What the derivative of a node asks of its operands.
+    """A condition on the operands of a node for its derivative.
 
-    ``kind`` is "domain": there is a derivative, a real number, where ``holds`` is true; or "kink":
-    the derivative is a convention where it is true.  ``holds`` has a truth value for each element.
+    ``kind`` is "domain" (the derivative exists, as a real number, where ``holds`` is true) or
+    "kink" (the derivative is a convention where it is true).  ``holds`` has a boolean for each
+    element.
     """
 
     kind: str
@@ -207,9 +207,9 @@ class Condition(NamedTuple):
 def conditions(
     node: Expr, operands: Sequence[Expr], by: Container[int] | None = None
 ) -> list[Condition]:
-    """Where the derivative of ``node``, over ``operands`` in place of its own, is what it says.
+    """The conditions for the derivative of ``node``, over the stand-ins ``operands``.
 
-    ``by`` has the operands that vary; all do by default.
+    ``by`` lists the operands that vary, by default all.
 
     >>> from symdiff import log, symbols
     >>> x, t = symbols("x t")
@@ -235,7 +235,7 @@ def conditions(
             if formula is not None:
                 holds = run(steps(formula(*symbols)), env)
                 result.append(Condition(kind, facts.called or op.name, holds))
-    elif isinstance(op, ops.Pointwise) and not is_decision(op):  # a formula of these
+    elif isinstance(op, ops.Pointwise) and not is_decision(op):  # a formula of primitives
         below = set(topological(operands))
         for part in topological([written_out(stand_in)]):
             if part not in below and not is_decision(part.op):
@@ -246,7 +246,7 @@ def conditions(
 
 
 def _ties(node: Expr, varying: Sequence[int]) -> list[Kink]:
-    """Where the derivative of an opaque node is a convention, by one operand or another."""
+    """Where the derivative of an opaque node by one of its operands is a convention."""
     rules = [statement(node, k) for k in varying if node.args[k].dtype is float]
     flows = [rule and rule.pull(Flow(full(node.shape, 1), NONE)) for rule in rules]
     return kinks_in([flow.expr for flow in flows if flow])

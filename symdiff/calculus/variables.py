@@ -1,9 +1,9 @@
-"""What one may differentiate by: symbols, their components, and nodes that stand for a symbol.
+"""The inputs of derivatives: symbols, their components, and nodes that act as a symbol.
 
-A component is an element or a basic slice of a symbol, in any spelling that rearranges without
-repeating (``q[1:][0]``, ``A.T[0, 1]``).  The derivative by a component is the symbol's own, read at
-its place: cotangents are taken there, each as it arrives, and tangents start as zeros with the
-given one in them.  So nothing is substituted, and elements that vary meet no others.
+A component is an element or a basic slice of a symbol, in any form that rearranges without
+repeating (``q[1:][0]``, ``A.T[0, 1]``).  The derivative by a component is the symbol's derivative
+at its position.  Cotangents are cut to the position as they arrive.  Tangents start as zeros with
+the given tangent inside.  So no symbol is substituted, and varying elements meet no others.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 
 class Component(NamedTuple):
-    """``root``, or what the nodes of ``chain`` make of it, each of the one before."""
+    """The symbol ``root`` and the nodes of ``chain``, each an op on the one before."""
 
     root: Expr
     chain: tuple[Expr, ...]
 
     def view(self, x: Expr, start: int = 0) -> Expr:
-        """The component's share of x, which is shaped like the symbol behind any batch axes.
+        """The component's part of x, which has the symbol's shape after any batch axes.
 
-        ``start`` nodes of the chain have been applied already.
+        The first ``start`` nodes of the chain are already applied.
         """
         for node in self.chain[start:]:
             op = node.op
@@ -53,9 +53,9 @@ class Component(NamedTuple):
         return x
 
     def scatter(self, t: Expr, stop: int = 0) -> Expr:
-        """Zeros of the symbol's shape, with t in the component's place: the transpose of view.
+        """Zeros of the symbol's shape with t at the component's position: the transpose of view.
 
-        ``stop`` nodes of the chain are left out.
+        Leave out the first ``stop`` nodes of the chain.
         """
         for node in reversed(self.chain[stop:]):
             op = node.op
@@ -70,7 +70,7 @@ class Component(NamedTuple):
 
 
 def component(x: Expr) -> Component | None:
-    """The symbol, and the way from it to x; None if x is no component of a symbol."""
+    """The symbol, and the path from it to x; None if x is not a component of a symbol."""
     way: list[Expr] = []
     while not isinstance(x.op, ops.Symbol):
         op = x.op
@@ -84,7 +84,7 @@ def component(x: Expr) -> Component | None:
 
 
 def _rearranges(x: Expr) -> bool:
-    """Whether a contraction only permutes axes, and adds or drops some of length 1 (or adds 0)."""
+    """Whether a contraction only permutes axes, and adds or drops axes of length 1 (or adds 0)."""
     op = x.op
     assert isinstance(op, ops.Contract)
     if len(op.letters) != 1 or op.kills[0]:
@@ -98,14 +98,14 @@ def _rearranges(x: Expr) -> bool:
     )
 
 
-# What is no component -----------------------------------------------------------------------------
+# Nodes that act as a symbol -------------------------------------------------------------------
 
 
 def check(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
-    """Raise ValueError for a node that does not stand for a symbol: that must be in the graph.
+    """Raise ValueError for a node that cannot act as a symbol of the graph.
 
-    It contains a symbol, and lies on every path from each of its symbols to an output, as far as
-    the path passes derivatives on.
+    The node must contain a symbol.  It must lie on every path from each of its symbols to an
+    output, as far as the path passes derivatives on.
     """
     inside: set[Expr] | None = None
     for x in inputs:
@@ -118,16 +118,17 @@ def check(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
         if inside is None:
             inside = set(topological(outputs))
         if x not in inside:
-            raise _refused(name, x, "is no part of what is differentiated")
+            raise _refused(name, x, "is not a part of the differentiated expression")
     check_paths(name, outputs, inputs)
 
 
 def check_paths(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
-    """Raise ValueError for a node around which a path leads from one of its symbols."""
+    """Raise ValueError for a node if a path from one of its symbols avoids it."""
     for x in inputs:
         if isinstance(x.op, ops.Symbol) or component(x) is not None:
             continue
-        # A detached node inside passes no derivative on, but x is not all that depends on it.
+        # A detached node inside passes no derivative on, but outputs may depend on its symbols
+        # elsewhere.
         stops = symbols_of(x) | {n for n in topological([x]) if n.op is ops.DETACH and n is not x}
         stack = [y for y in outputs if y is not x]
         seen = set(stack)
@@ -161,7 +162,7 @@ def _refused(name: str, x: Expr, why: str) -> ValueError:
 def pulled(
     outputs: Sequence[Expr], inputs: Sequence[Expr], seeds: Sequence[Flow]
 ) -> list[Expr | None]:
-    """The cotangents of ``inputs``, as ``rules.pullback`` gives those of nodes."""
+    """The cotangents of ``inputs``, like ``rules.pullback`` for nodes."""
     components_of = [component(x) for x in inputs]
     roots = [x if c is None else c.root for c, x in zip(components_of, inputs, strict=True)]
     components = [c for c in components_of if c is not None]
@@ -183,13 +184,14 @@ def pulled(
 
 
 class _Slices:
-    """Slices of one symbol, of which those that may share elements are found."""
+    """Slices of one symbol, with a search for those that may share elements."""
 
     def __init__(self, root: Expr, slices: Iterable[ops.Slice]) -> None:
         self.shape = root.shape
         self.all = dict.fromkeys(slices)
         self.wide: list[ops.Slice] = []
-        self.single: dict[Shape, list[ops.Slice]] = {}  # of one list, no two share anything
+        # slices in one of these lists share no elements
+        self.single: dict[Shape, list[ops.Slice]] = {}
         for op in self.all:
             (self.single.setdefault(op.before, []) if _is_single(op) else self.wide).append(op)
 
@@ -206,12 +208,12 @@ class _Slices:
 
 
 def _is_single(op: ops.Slice) -> bool:
-    """Whether it takes one place along the axes that it cuts, and none is named in two ways."""
+    """Whether it takes one position on each axis that it cuts, and all lengths are numbers."""
     return all(n == 1 for n in op.after) and all(isinstance(n, int) for n in op.before)
 
 
 class _Arrived:
-    """The flows that arrived at a symbol: the parts by their place, and the others."""
+    """The flows that arrived at a symbol: the parts by their position, and the other flows."""
 
     def __init__(self, root: Expr, flows: Sequence[Flow]) -> None:
         self.parts: dict[ops.Slice, list[Expr]] = {}
@@ -219,7 +221,7 @@ class _Arrived:
         for flow in flows:
             pieces = parts(flow.expr)
             if any(len(p.op.before) > root.ndim for p in pieces):
-                pieces = []  # parts of the batch, too
+                pieces = []  # the parts also cut the batch
             for p in pieces:
                 cut = p.op.transposed(0, p.op.before)
                 assert isinstance(cut, ops.Slice)
@@ -229,7 +231,7 @@ class _Arrived:
         self.slices = _Slices(root, self.parts)
 
     def share(self, c: Component) -> Expr | None:
-        """The sum of what stands at the component's place."""
+        """The sum of the flows at the component's position."""
         terms = [c.view(x) for x in self.others]
         first = c.chain[0].op
         if isinstance(first, ops.Slice):
@@ -244,7 +246,7 @@ class _Arrived:
 
 
 def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
-    """The slices of each symbol that are asked for; None if all of the symbol is."""
+    """The requested slices of each symbol; None if the full symbol is requested."""
     slices_of: dict[Expr, list[ops.Slice] | None] = {}
     for c in components:
         op = c.chain[0].op if c.chain else None
@@ -257,7 +259,7 @@ def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
 
 
 def closed_to(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]:
-    """The slices of symbols that share no element with any component, of the nodes in ``order``."""
+    """The slices of symbols in ``order`` that share no element with any component."""
     asked = {root: cuts for root, cuts in _by_root(components).items() if cuts is not None}
     if not asked:
         return set()
@@ -272,7 +274,7 @@ def closed_to(order: Iterable[Expr], components: Iterable[Component]) -> set[Exp
 
 
 def between(order: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
-    """The nodes in ``order`` on paths from the inputs; those of a component begin at its symbol."""
+    """The nodes in ``order`` on paths from the inputs; a component's paths begin at its symbol."""
     pairs = [(x, component(x)) for x in inputs]
     return dependents(order, [x if c is None else c.root for x, c in pairs])
 
@@ -280,7 +282,7 @@ def between(order: Sequence[Expr], inputs: Iterable[Expr]) -> list[Expr]:
 def pushed(
     outputs: Sequence[Expr], inputs: Sequence[Expr], tangents: Sequence[Expr]
 ) -> list[Flow | None]:
-    """The tangents of ``outputs``, as ``rules.pushforward`` gives them for nodes."""
+    """The tangents of ``outputs``, like ``rules.pushforward`` for nodes."""
     seeds: dict[Expr, Flow] = {}
     spread: dict[Expr, list[Expr]] = {}
     components = []
@@ -313,7 +315,7 @@ def check_apart(name: str, inputs: Sequence[Expr]) -> None:
         return
     pairs = [(x, component(x)) for x in inputs]
     asked = _by_root(c for _, c in pairs if c is not None)
-    used: dict[object, Expr] = {}  # by what it takes: a symbol, a slice of one, or itself
+    used: dict[object, Expr] = {}  # the key: a symbol, a slice of a symbol, or the node itself
     for x, c in pairs:
         cuts = None if c is None else asked[c.root]
         key: object = x

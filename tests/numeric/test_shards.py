@@ -458,7 +458,7 @@ def test_bad_input():
         ),
         (
             ValueError,
-            "is no part of",
+            "expects a part of",
             lambda: S.gauss_newton_product(ws, rows, ys, ws, 1.0, of=sd.sin(z), wrt=w),
         ),
     )
