@@ -291,13 +291,10 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.conjugate: f.positive,
     np.matmul: f.matmul,
     np.vecdot: _vecdot,
+    np.matvec: _matvec,
+    np.vecmat: _vecmat,
 }
 """NumPy's universal functions of expressions."""
-
-# NumPy 2.2 and later.
-if hasattr(np, "matvec"):
-    UFUNCS[np.matvec] = _matvec
-    UFUNCS[np.vecmat] = _vecmat
 
 # The everyday calls, array * expression and number * expression, take a short way.
 _DIRECT = {ufunc: ours for ufunc, ours in UFUNCS.items() if ours.__module__ != __name__}
@@ -512,7 +509,8 @@ def _signature(function: Callable[..., Any], entry: Entry) -> inspect.Signature:
     except ValueError:  # some of NumPy's functions in C have none before NumPy 2.4
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         names = [place.strip("*:") for place in entry.places] + list(entry.words)
-        return inspect.Signature([inspect.Parameter(name, kind, default=None) for name in names])
+        missing = np._NoValue
+        return inspect.Signature([inspect.Parameter(name, kind, default=missing) for name in names])
 
 
 def _name(function: Any) -> str:
@@ -862,14 +860,11 @@ FUNCTIONS: dict[Callable[..., Any], Entry] = {
     # Shifts of spectra, which are real
     np.fft.fftshift: _on(f.fftshift, "x: axes"),
     np.fft.ifftshift: _on(f.ifftshift, "x: axes"),
+    np.cumulative_sum: _on(f.cumsum, "x: axis"),
+    np.cumulative_prod: _on(f.cumprod, "x: axis"),
+    np.unstack: _on(_unstack, "x:", "axis"),
 }
 """NumPy's other functions of expressions."""
-
-# NumPy 2.1 and later.
-if hasattr(np, "unstack"):
-    FUNCTIONS[np.cumulative_sum] = _on(f.cumsum, "x: axis")
-    FUNCTIONS[np.cumulative_prod] = _on(f.cumprod, "x: axis")
-    FUNCTIONS[np.unstack] = _on(_unstack, "x:", "axis")
 
 _SHAPE = "its result has a shape that depends on values; use sd.where, or a mask of 0 and 1"
 _VALUES = "it needs the values; lower the expression and call the Function"
