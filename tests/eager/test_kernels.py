@@ -51,6 +51,7 @@ EXTREME = {
     "div": "the reciprocal of a subnormal number is infinite",
     "softmax": "kernels give nan beside inf, as PyTorch does",
     "bce": "these are no probabilities",
+    "turned_mm": "BLAS may add the terms of a transposed operand in another order",
 }
 # What an expression does not say: the kernel does.
 UNSAID = {"to_copy": "the dtype", "trace": "that integers are summed as int64"}

@@ -106,7 +106,8 @@ def test_an_exponential_decay(method, noise):
     fit = nm.export.scipy(MODEL - seen, w, t=TIMES, seen=values)
     tight = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
     found = optimize.least_squares(fit.fun, np.ones(3), jac=fit.jac, method=method, **tight)
-    own = optimize.least_squares(fit.fun, np.ones(3), jac="3-point", method=method, **tight)
+    differences = "2-point" if method == "lm" else "3-point"  # SciPy has no others for lm
+    own = optimize.least_squares(fit.fun, np.ones(3), jac=differences, method=method, **tight)
     close(found.x, own.x, rtol=1e-7)
     if not noise:
         close(found.x, TRUE, rtol=1e-9)

@@ -671,7 +671,9 @@ def test_norms_of_nothing(shape):
     for order in (1, 2, math.inf, -math.inf, *((-1, -2, "nuc", "fro") if axis else (0, 3))):
         try:
             expected = np.linalg.norm(nothing, order, axis)
-        except ValueError:
+        except ValueError as error:
+            if "maximum" in str(error):  # before NumPy 2.3 the largest of none had no value, too
+                continue
             with pytest.raises(ValueError, match="min: over no elements"):
                 sd.norm(x, order, axis)
         else:

@@ -53,11 +53,11 @@ CALLS = {
     "astype": [(A, float), (A > 0, bool), (A, bool), (A > 0, int), (A > 0, float)],
 }
 DESCRIBED = {"ndim", "shape", "size", "dtype"}
-# NumPy 2.0 lists three methods that raise AttributeError.
-METHODS = sorted(name for name in set(dir(np.ndarray)) - DESCRIBED if hasattr(A, name))
+# NumPy 2.2 lists methods that raise AttributeError, and tostring, which NumPy 2.3 removed.
+METHODS = {name for name in set(dir(np.ndarray)) - DESCRIBED if hasattr(A, name)} - {"tostring"}
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_method_of_arrays_is_here_or_says_what_is(name):
     if name.startswith("_"):
         return

@@ -401,15 +401,12 @@ CALLS = {
     np.nanstd: (np.nanstd, N),
     np.nancumsum: (np.nancumsum, N),
     np.trapezoid: (lambda v: np.trapezoid(v, dx=0.5, axis=0), A),
+    np.unstack: (lambda v: np.unstack(v, axis=1), A),
+    np.cumulative_sum: (lambda v: np.cumulative_sum(v, axis=1), A),
+    np.cumulative_prod: (lambda v: np.cumulative_prod(v, axis=1), A),
     np.shape: (np.shape, A),
     np.astype: (lambda v: np.astype(v, bool), A),
 }
-if hasattr(np, "unstack"):  # from NumPy 2.1 on
-    CALLS |= {
-        np.unstack: (lambda v: np.unstack(v, axis=1), A),
-        np.cumulative_sum: (lambda v: np.cumulative_sum(v, axis=1), A),
-        np.cumulative_prod: (lambda v: np.cumulative_prod(v, axis=1), A),
-    }
 JOINING = [np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack]
 TWO = {np.inner, np.outer, np.vdot}
 SQUARE = {np.linalg.det, np.linalg.inv, np.diag, np.trace}
