@@ -82,9 +82,9 @@ def _read(node: Expr, args: Sequence[Expr]) -> Expr:
     op = node.op
     match op:
         case ops.Product():
-            return _outward(_product(op, args))
+            return _outward(_product(args, op.exponents))
         case ops.Strong():
-            return _outward(_times(*args))
+            return _outward(_product(args, (1, 1)))
         case ops.Barrier() if op in (ops.REAL, ops.NO_GRAPH):
             return args[0]
         case ops.Contract() if args:
@@ -145,9 +145,9 @@ def _is_nan(x: Expr) -> bool:
     return getattr(x.op, "name", "") == "not_equal" and x.args[0] is x.args[1]
 
 
-def _product(op: ops.Product, args: Sequence[Expr]) -> Expr:
+def _product(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> Expr:
     """The product as it would be typed, equal factors as one power, also those of functions."""
-    powers = [int_power(a, p, True) for a, p in zip(args, op.exponents, strict=True)]
+    powers = [int_power(a, p, True) for a, p in zip(args, exponents, strict=True)]
     value = reduce(_times, powers)
     places = factors(value)
     if any(not isinstance(p, int) or base.dtype is not float for base, p in places):
