@@ -30,71 +30,74 @@ from importlib.metadata import PackageNotFoundError, version
 from inspect import isfunction
 from typing import TYPE_CHECKING
 
-from symdiff import functions
-from symdiff.calculus.custom_ops import custom as custom
-from symdiff.calculus.derivative import detach as detach
-from symdiff.calculus.derivative import diff as diff
-from symdiff.calculus.derivative import gauss_newton_product as gauss_newton_product
-from symdiff.calculus.derivative import grad as grad
-from symdiff.calculus.derivative import hessian as hessian
-from symdiff.calculus.derivative import hvp as hvp
-from symdiff.calculus.derivative import jacobian as jacobian
-from symdiff.calculus.derivative import jvp as jvp
-from symdiff.calculus.derivative import vjp as vjp
-from symdiff.contexts import kinks as kinks
-from symdiff.display import notebooks
-from symdiff.display.graphs import mermaid as mermaid
-from symdiff.display.printing import short as short
-from symdiff.display.printing import text as text
-from symdiff.display.typeset import latex as latex
-from symdiff.display.typeset import markup
-from symdiff.errors import ConvergenceError as ConvergenceError
-from symdiff.errors import NotAdditive as NotAdditive
-from symdiff.errors import NotDifferentiable as NotDifferentiable
-from symdiff.errors import ParseError as ParseError
-from symdiff.errors import ShapeError as ShapeError
-from symdiff.errors import Unsupported as Unsupported
-from symdiff.exact.counting import count_edges as count_edges
-from symdiff.exact.counting import count_nodes as count_nodes
-from symdiff.exact.counting import count_operations as count_operations
-from symdiff.exact.evaluation import evalf as evalf
-from symdiff.exact.sparsity import sparsity as sparsity
-from symdiff.functions import *  # noqa: F403  # its __all__ says what
-from symdiff.graph.arguments import doors, put_doors_on_methods
-from symdiff.graph.expr import Expr as Expr
-from symdiff.graph.expr import Methods
-from symdiff.graph.expr import e as e
-from symdiff.graph.expr import free_symbols as free_symbols
-from symdiff.graph.expr import nodes as nodes
-from symdiff.graph.expr import pi as pi
-from symdiff.graph.leaves import constant as constant
-from symdiff.graph.leaves import symbol as symbol
-from symdiff.graph.leaves import symbols as symbols
-from symdiff.guesses import PACKAGE, missing, without
-from symdiff.interchange.numpy_protocol import array_function, array_ufunc, astype
-from symdiff.interchange.numpy_protocol import from_function as from_function
-from symdiff.interchange.parser import parse as parse
-from symdiff.interchange.pickling import reduced
-from symdiff.interchange.sympy_bridge import from_sympy as from_sympy
-from symdiff.interchange.sympy_bridge import to_sympy as to_sympy
-from symdiff.rewriting.limits import limit as limit
-from symdiff.rewriting.limits import series as series
-from symdiff.rewriting.simplification import collect as collect
-from symdiff.rewriting.simplification import expand as expand
-from symdiff.rewriting.simplification import factor as factor
-from symdiff.rewriting.simplification import simplify as simplify
-from symdiff.subjects import SUBJECTS, by_subject, home, index
-from symdiff.transforms.batching import batch as batch
-from symdiff.transforms.loops import fori_loop as fori_loop
-from symdiff.transforms.loops import scan as scan
-from symdiff.transforms.loops import while_loop as while_loop
-from symdiff.transforms.odes import odeint as odeint
-from symdiff.transforms.solutions import fixed_point as fixed_point
-from symdiff.transforms.solutions import linear_solve as linear_solve
-from symdiff.transforms.solutions import minimize as minimize
-from symdiff.transforms.solutions import root as root
-from symdiff.transforms.substitution import replaced
-from symdiff.transforms.substitution import substitute as substitute
+from symdiff.importing import without_collections
+
+with without_collections():
+    from symdiff import functions
+    from symdiff.calculus.custom_ops import custom as custom
+    from symdiff.calculus.derivative import detach as detach
+    from symdiff.calculus.derivative import diff as diff
+    from symdiff.calculus.derivative import gauss_newton_product as gauss_newton_product
+    from symdiff.calculus.derivative import grad as grad
+    from symdiff.calculus.derivative import hessian as hessian
+    from symdiff.calculus.derivative import hvp as hvp
+    from symdiff.calculus.derivative import jacobian as jacobian
+    from symdiff.calculus.derivative import jvp as jvp
+    from symdiff.calculus.derivative import vjp as vjp
+    from symdiff.contexts import kinks as kinks
+    from symdiff.display import notebooks
+    from symdiff.display.graphs import mermaid as mermaid
+    from symdiff.display.printing import short as short
+    from symdiff.display.printing import text as text
+    from symdiff.display.typeset import latex as latex
+    from symdiff.display.typeset import markup
+    from symdiff.errors import ConvergenceError as ConvergenceError
+    from symdiff.errors import NotAdditive as NotAdditive
+    from symdiff.errors import NotDifferentiable as NotDifferentiable
+    from symdiff.errors import ParseError as ParseError
+    from symdiff.errors import ShapeError as ShapeError
+    from symdiff.errors import Unsupported as Unsupported
+    from symdiff.exact.counting import count_edges as count_edges
+    from symdiff.exact.counting import count_nodes as count_nodes
+    from symdiff.exact.counting import count_operations as count_operations
+    from symdiff.exact.evaluation import evalf as evalf
+    from symdiff.exact.sparsity import sparsity as sparsity
+    from symdiff.functions import *  # noqa: F403  # its __all__ says what
+    from symdiff.graph.arguments import doors, put_doors_on_methods
+    from symdiff.graph.expr import Expr as Expr
+    from symdiff.graph.expr import Methods
+    from symdiff.graph.expr import e as e
+    from symdiff.graph.expr import free_symbols as free_symbols
+    from symdiff.graph.expr import nodes as nodes
+    from symdiff.graph.expr import pi as pi
+    from symdiff.graph.leaves import constant as constant
+    from symdiff.graph.leaves import symbol as symbol
+    from symdiff.graph.leaves import symbols as symbols
+    from symdiff.guesses import PACKAGE, missing, without
+    from symdiff.interchange.numpy_protocol import array_function, array_ufunc, astype
+    from symdiff.interchange.numpy_protocol import from_function as from_function
+    from symdiff.interchange.parser import parse as parse
+    from symdiff.interchange.pickling import reduced
+    from symdiff.interchange.sympy_bridge import from_sympy as from_sympy
+    from symdiff.interchange.sympy_bridge import to_sympy as to_sympy
+    from symdiff.rewriting.limits import limit as limit
+    from symdiff.rewriting.limits import series as series
+    from symdiff.rewriting.simplification import collect as collect
+    from symdiff.rewriting.simplification import expand as expand
+    from symdiff.rewriting.simplification import factor as factor
+    from symdiff.rewriting.simplification import simplify as simplify
+    from symdiff.subjects import SUBJECTS, by_subject, home, index
+    from symdiff.transforms.batching import batch as batch
+    from symdiff.transforms.loops import fori_loop as fori_loop
+    from symdiff.transforms.loops import scan as scan
+    from symdiff.transforms.loops import while_loop as while_loop
+    from symdiff.transforms.odes import odeint as odeint
+    from symdiff.transforms.solutions import fixed_point as fixed_point
+    from symdiff.transforms.solutions import linear_solve as linear_solve
+    from symdiff.transforms.solutions import minimize as minimize
+    from symdiff.transforms.solutions import root as root
+    from symdiff.transforms.substitution import replaced
+    from symdiff.transforms.substitution import substitute as substitute
 
 try:
     __version__ = version("symdiff-numeric")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 import sys
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -65,7 +64,9 @@ class Custom(ops.Opaque):
         for part in (self.forward, self.vjp, self.vjp_numpy, self.shape_of):
             name, module = (getattr(part, key, None) for key in ("__qualname__", "__module__"))
             if name is not None and _imported(part) is not part:
-                raise pickle.PicklingError(
+                from pickle import PicklingError  # loaded late: imports stay fast
+
+                raise PicklingError(
                     f"custom function {self.name} cannot be pickled: {name} is not "
                     f"found in module {module} under that name; define it with def at the top of a "
                     "module that can be imported"
@@ -122,7 +123,9 @@ def _op_at(module: str, qualname: str) -> Custom:
     for part in qualname.split("."):
         value = getattr(value, part)
     if not isinstance(value, CustomFunction):
-        raise pickle.UnpicklingError(f"{module}.{qualname} is not a custom function")
+        from pickle import UnpicklingError  # loaded late, as above
+
+        raise UnpicklingError(f"{module}.{qualname} is not a custom function")
     return value.op
 
 
