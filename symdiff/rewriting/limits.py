@@ -1,7 +1,7 @@
-"""Taylor polynomials and limits, found by SymPy and held against the expression.
+"""Taylor polynomials and limits from SymPy, checked against the expression.
 
-They have not the values of the expression, so that something else is checked: how fast the
-remainder falls towards the point, and whether values come to the limit.
+A polynomial or limit has other values than the expression.  So the check is of convergence: how
+fast the remainder falls towards the point, and whether values approach the limit.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ if TYPE_CHECKING:
 __all__ = ["limit", "series"]
 
 _MOST_TERMS = 30
-_PARAMETERS = 40  # points of the other symbols that are tried
-_TOLD = 3  # and how many of them have to say something
-_DOUBT = 1000  # how often larger than random rounding errors is more than rounding
+_PARAMETERS = 40  # the number of random points for the other symbols
+_TOLD = 3  # the number of conclusive points that end the check
+_DOUBT = 1000  # factor of random rounding errors beyond which a difference is real
 _NEAR, _NEARER = 40, 80  # bits of the distances at which a remainder is measured
-_FRACTION = 0.125  # by which exponents differ that are told apart: logarithms count for less
+_FRACTION = 0.125  # the tolerance of an exponent: logarithms change a measured one by less
 _LADDER = tuple(8 << k for k in range(8))  # bits of the distances at which limits are approached
-_FALL = 0.95  # of errors from one step to the next, and of their changes: 1/log(log(x)) falls so
-_RISE = 0.6  # of a growth from one step to the next, at least: that of log(log(x)) does
+_FALL = 0.95  # the ratio of errors, and of their changes, per step: reached by 1/log(log(x))
+_RISE = 0.6  # the least ratio of growth per step: reached by log(log(x))
 
 
 def series(f: Operand, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
-    """The Taylor polynomial of ``f`` at ``x = x0``, of all terms below ``(x - x0)**n``, by SymPy.
+    """Return the Taylor polynomial of ``f`` at ``x = x0``, all terms below ``(x - x0)**n``.
 
-    The order term is left out: the result is an expression, and differs from ``f`` by
-    O((x - x0)**n).  Where ``f`` has no Taylor series but one with negative or broken powers, or
-    logarithms, the result is that one's terms; at infinity they are powers of 1/x.  An array by
-    components.
+    SymPy finds it.  The result has no order term: it is an expression, and differs from ``f`` by
+    O((x - x0)**n).  If ``f`` has instead a series with negative or fractional powers, or with
+    logarithms, the result has its terms; at infinity they are powers of 1/x.  An array is expanded
+    by components.
 
-    What SymPy says is checked: near ``x0``, on both sides where ``f`` is defined there, the
-    remainder falls as fast as it has to, no term is of order n, and at ``x0`` the value is that of
-    ``f`` if there is one.  So abs(x) has no series at 0, where SymPy gives that of one side.
+    The result is checked near ``x0``, on both sides if ``f`` is defined there: the remainder falls
+    fast enough, no term is of order n, and the value at ``x0`` agrees if ``f`` has one.  So abs(x)
+    has no series at 0, although SymPy returns the series of one side.
 
     Args:
         f: an expression.
         x: a symbol, or an element ``q[0]`` of one.
         x0: a number, an expression of other symbols, or ``float("inf")``.
-        n: the order of what is left out, 1 to 30.
+        n: the order of the omitted terms, 1 to 30.
 
-    Raises Unsupported as ``simplify`` does, and where SymPy finds no series or a wrong one.
+    Raises Unsupported as ``simplify`` does, and if SymPy finds no series or a wrong one.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -76,11 +76,11 @@ def series(f: Operand, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
     way, variable, point = approach.way, approach.variable, approach.point
 
     def of(part: Any) -> Any:
-        quotient = part.replace(sp.sinc, lambda t: sp.sin(t) / t)  # sinc is its own series to SymPy
+        quotient = part.replace(sp.sinc, lambda t: sp.sin(t) / t)  # SymPy leaves sinc unexpanded
         terms = quotient.series(variable, point, n).removeO()
         if not _is_below(terms, variable, point, n):
             raise Unsupported(
-                f"series: SymPy says {terms}, and not all of that are terms below {n}"
+                f"series: SymPy returned {terms}, and not all of its terms are below {n}"
             )
         return terms
 
@@ -91,20 +91,20 @@ def series(f: Operand, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
 
 
 def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") -> Expr:
-    """What ``f`` comes to as ``x`` comes to ``x0``, by SymPy; an array by components.
+    """Return the limit of ``f`` as ``x`` approaches ``x0``, by SymPy; an array by components.
 
-    An infinite limit is the number ``inf`` or ``-inf``.  What SymPy says is checked: as x comes
-    near in steps, the difference to the limit falls, or the values grow without end.
+    An infinite limit is the number ``inf`` or ``-inf``.  The result is checked: as x approaches in
+    steps, the difference to the limit falls, or the values grow without bound.
 
     Args:
         f: an expression.
         x: a symbol, or an element ``q[0]`` of one.
         x0: a number, an expression of other symbols, or ``float("inf")``, ``-float("inf")``.
-        dir: from where, ``"+"`` from above as in SymPy, ``"-"`` from below, ``"+-"`` from both
-            sides, where the limits have to be equal.
+        dir: the side, ``"+"`` from above as in SymPy, ``"-"`` from below, or ``"+-"`` for both,
+            where the limits must be equal.
 
-    Raises Unsupported as ``simplify`` does, and where there is no limit, SymPy finds none, or its
-    limit is not where the values go.
+    Raises Unsupported as ``simplify`` does, if SymPy finds no limit, or if values do not approach
+    the limit that it finds.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -121,7 +121,7 @@ def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") 
         answer = sp.limit(part, approach.variable, approach.point, dir)
         none = answer in (sp.zoo, sp.nan) or approach.variable in answer.free_symbols
         if none or answer.has(sp.AccumBounds, sp.Limit):
-            raise Unsupported(f"limit: there is none that SymPy finds; its answer is {answer}")
+            raise Unsupported(f"limit: SymPy finds no limit; its answer is {answer}")
         return answer
 
     answer = approach.way.each(approach.parts, of)
@@ -132,11 +132,11 @@ def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") 
     return approach.way.rounded(result)
 
 
-# The way to a point -------------------------------------------------------------------------------
+# The approach to a point --------------------------------------------------------------------------
 
 
 class _Approach:
-    """An expression in a variable that comes to a point."""
+    """An expression whose variable approaches a point."""
 
     def __init__(self, name: str, f: Expr, x: Operand, x0: object) -> None:
         if isinstance(x0, sp.Basic) and x0.is_infinite:
@@ -159,9 +159,9 @@ class _Approach:
             )
 
     def check(self, result: Expr, sides: Sequence[int], holds: Callable[[_Side, int], Any]) -> None:
-        """Raise Unsupported unless ``holds`` is true of every element, wherever it can be told.
+        """Raise Unsupported unless ``holds`` is true of every element at conclusive points.
 
-        ``holds`` gets the way from a side, and which element; None means that nothing is told.
+        ``holds`` gets a side and the index of an element; None means an inconclusive point.
         """
         settled = [0] * len(self.parts)
         for point in islice(points(list(self.way.env)), _PARAMETERS):
@@ -171,21 +171,21 @@ class _Approach:
                 if False in answers:
                     whence = "" if self.infinite else f" from {'above' if side > 0 else 'below'}"
                     raise Unsupported(
-                        f"{self.name}: SymPy says {result!r}, but that is not where {self.f!r} "
-                        f"goes as {self.x!r} comes to {self.x0!r}{whence}"
+                        f"{self.name}: SymPy returned {result!r}, but {self.f!r} does not approach "
+                        f"it as {self.x!r} goes to {self.x0!r}{whence}"
                     )
                 settled = [n + bool(answer) for n, answer in zip(settled, answers, strict=True)]
             if min(settled) >= _TOLD:
                 return
         if not min(settled):
             raise Unsupported(
-                f"{self.name}: no points near {self.x0!r} were found at which the expression has a "
-                "value that tells, so that SymPy's result cannot be checked"
+                f"{self.name}: no conclusive points near {self.x0!r} were found, where the "
+                "expression has a value, so that SymPy's result cannot be checked"
             )
 
 
 class _Side:
-    """The values of an expression, and of what SymPy says of it, on one side of a point."""
+    """Values of an expression and of SymPy's result on one side of a point."""
 
     def __init__(
         self, approach: _Approach, outputs: Sequence[Expr], point: Point, side: int
@@ -194,9 +194,9 @@ class _Side:
         self.known: dict[tuple[int | None, int, bool], list[tuple[Any, ...]]] = {}
 
     def at(self, bits: int | None, digits: int, k: int) -> tuple[Any, Any, Any]:
-        """Both values of element k at a distance of 2**-bits, and how far rounding may part them.
+        """Both values of element k at distance 2**-bits, and a bound for their rounding errors.
 
-        The distance is 0 for None.
+        None is the distance 0.
         """
         plain, noisy = (self.values(bits, digits, noise) for noise in (False, True))
         (a, b), (c, d) = plain[k], noisy[k]
@@ -215,7 +215,7 @@ class _Side:
         return self.known[key]
 
     def where(self, bits: int | None, digits: int) -> Any:
-        """The variable at a distance."""
+        """The variable's value at a distance from the point."""
         approach = self.approach
         if approach.infinite:
             return approach.infinite * Fraction(2) ** (bits or 0)
@@ -230,7 +230,7 @@ class _Side:
 
 
 def _falls(way: _Side, k: int, n: int) -> bool | None:
-    """Whether the difference falls as distance**n, and is 0 where there is none."""
+    """Whether the difference falls as distance**n, and is 0 at the point itself."""
     digits = math.ceil((n + 6) * _NEARER * math.log10(2)) + 60
     a, b, error = way.at(_NEAR, digits, k)
     c, d, known_nearer = way.at(_NEARER, digits, k)
@@ -240,6 +240,7 @@ def _falls(way: _Side, k: int, n: int) -> bool | None:
         return False
     with one_mpmath(), mp.workdps(digits):
         wide, narrow = abs(a - b), abs(c - d)
+        # A remainder below its rounding errors is conclusive only if these are small enough.
         if narrow > known_nearer:
             if wide <= error or mp.log(wide / narrow, 2) < (n - _FRACTION) * (_NEARER - _NEAR):
                 return False
@@ -253,7 +254,7 @@ def _falls(way: _Side, k: int, n: int) -> bool | None:
 
 
 def _is_below(formula: Any, variable: Any, point: object, n: int) -> bool:
-    """Whether a formula is a sum of powers below n of the distance, and of logarithms of it."""
+    """Whether a formula is a sum of terms in powers below n of the distance and its logarithm."""
     t = sp.Dummy("t", positive=True)
     where = 1 / t if point is sp.oo else -1 / t if point is -sp.oo else point + t
     for term in sp.Add.make_args(sp.expand(formula.xreplace({variable: where}))):
@@ -270,9 +271,9 @@ def _is_below(formula: Any, variable: Any, point: object, n: int) -> bool:
 
 
 def _arrives(way: _Side, k: int, infinite: int) -> bool | None:
-    """Whether the values come to the limit; to an infinite one of this sign, if it is not 0."""
+    """Whether values approach the limit, or grow without bound for an ``infinite`` sign."""
     digits = 2 * math.ceil(_LADDER[-1] * math.log10(2))
-    errors: list[Any] = []  # of an infinite limit, the values
+    errors: list[Any] = []  # for an infinite limit, the values
     for bits in _LADDER:
         if infinite:
             value = way.values(bits, digits, False)[k][0]
@@ -294,5 +295,5 @@ def _arrives(way: _Side, k: int, infinite: int) -> bool | None:
     with one_mpmath(), mp.workdps(digits):
         if infinite:
             return bool(0 < a < b < c and c - b >= _RISE * (b - a))
-        # What grows towards a number slows down.
+        # Convergence to a number slows down from step to step.
         return bool(abs(c) <= _FALL * abs(b) and abs(c - b) <= _FALL * abs(b - a))

@@ -1,4 +1,4 @@
-"""Other forms of the same expression, found by SymPy: simplified, expanded, factored, collected."""
+"""Equivalent forms of an expression by SymPy: simplified, expanded, factored, collected."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ if TYPE_CHECKING:
 
 __all__ = ["collect", "expand", "factor", "simplify"]
 
-_TERMS = 1000  # that an expanded formula has
-_LONGER = 1.7  # what SymPy's simplify, too, takes for no simpler, counted in functions of its own
+_TERMS = 1000  # the most terms of an expanded formula
+_LONGER = 1.7  # SymPy's own limit: a longer form is not simpler
 
 
 @of_each
 def simplify(f: Operand) -> Expr:
-    """``f`` in the form that SymPy's ``simplify`` finds simplest; an array by components.
+    """Return ``f`` in the form that SymPy's ``simplify`` finds simplest; an array by components.
 
-    A tuple of expressions, as a gradient by several symbols is, and tuples of such tuples, give the
-    same of the results.
+    A tuple of expressions, such as a gradient by several symbols, and nested tuples give a tuple of
+    the results.
 
-    What SymPy says is checked: at random points, at zeros, equal coordinates and the borders of
-    conditions the result has the value of ``f``, to many digits, wherever that has one.  (It may
-    have one elsewhere, too, as x has where x**2/x has none.)  Symbols are real: ``sqrt(x**2)`` is
-    ``abs(x)``.  Integers and truth values stay what they are.  Numbers are exact on the way; those
-    made of floats are floats again in the end, rounded once.  A form of 1.7 times the
-    operations is not taken, so that log1p and its like stay by themselves; but within other
-    formulas SymPy writes log(x + 1): where digits count, evaluate the original.
+    The result is checked at random points, at zeros, at equal coordinates and at the borders of
+    conditions.  It must have the value of ``f``, to many digits, wherever ``f`` has one.  (It may
+    have a value elsewhere, too: x has one at 0, x**2/x has none.)  Symbols are real: ``sqrt(x**2)``
+    is ``abs(x)``.  Integers and truth values keep their dtype.  SymPy gets exact numbers; numbers
+    from floats are rounded to floats once, at the end.  A form with more than 1.7 times the
+    operations is rejected, so that log1p and similar functions stay.  Within other formulas SymPy
+    still writes log(x + 1): where digits count, evaluate the original.
 
     Raises Unsupported, with the reason: for named lengths, more than 16 components, or a component
-    of more than 300 operations (shared ones count wherever they stand); for an op without a formula
-    in SymPy; where SymPy raises, or calls 5 million functions (seconds); where its result has no
-    counterpart here, or another value; and where hardly a point is found at which ``f`` has a
-    value.
+    of more than 300 operations (a shared one counts at each use); for an op without a formula in
+    SymPy; if SymPy raises, or makes 5 million calls (seconds); if its result has no counterpart
+    here, or another value; and if too few points are found at which ``f`` has a value.
 
     >>> import symdiff as sd
     >>> x, q = sd.symbol("x"), sd.symbol("q", 2)
@@ -61,10 +60,10 @@ def simplify(f: Operand) -> Expr:
 
 @of_each
 def expand(f: Operand) -> Expr:
-    """``f`` with products and powers of sums multiplied out, by SymPy's ``expand``.
+    """Return ``f`` with products and powers of sums multiplied out, by SymPy's ``expand``.
 
-    An array by components, a tuple by entries; checked, and refused, as by ``simplify``; also
-    if the result would have more than 1000 terms.
+    An array is expanded by components, a tuple by entries.  The result is checked, and may be
+    refused, as in ``simplify``; also if it would have more than 1000 terms.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -76,9 +75,10 @@ def expand(f: Operand) -> Expr:
 
 @of_each
 def factor(f: Operand) -> Expr:
-    """``f`` as a product of factors that have rational coefficients, by SymPy's ``factor``.
+    """Return ``f`` as a product of factors with rational coefficients, by SymPy's ``factor``.
 
-    An array by components, a tuple by entries; checked, and refused, as by ``simplify``.
+    An array is factored by components, a tuple by entries.  The result is checked, and may be
+    refused, as in ``simplify``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -90,15 +90,15 @@ def factor(f: Operand) -> Expr:
 
 @of_each
 def collect(f: Operand, x: Operand | Sequence[Operand]) -> Expr:
-    """``f`` with the terms of equal powers of ``x`` put together, by SymPy's ``collect``.
+    """Return ``f`` with the terms of equal powers of ``x`` collected, by SymPy's ``collect``.
 
-    As in SymPy only sums are collected that stand there: expand first.  An array by components;
-    checked, and refused, as by ``simplify``.
+    As in SymPy, only existing sums are collected: expand first.  An array is treated by
+    components.  The result is checked, and may be refused, as in ``simplify``.
 
     Args:
         f: an expression.
         x: a symbol, an element ``q[0]`` or another scalar expression such as ``sin(x)``, or a list
-            of these, of which the first counts first.
+            of these in order of priority.
 
     >>> import symdiff as sd
     >>> x, a, b = sd.symbols("x a b")
@@ -117,7 +117,7 @@ def _expanded(formula: object) -> Any:
 
 
 def _terms(formula: object) -> int:
-    """How many terms a formula has at most when it is multiplied out, be it in an argument."""
+    """The largest possible number of terms of the expanded formula, or of an argument in it."""
     counts: dict[Any, int] = {}
     most = 1
     for part in sp.postorder_traversal(formula):

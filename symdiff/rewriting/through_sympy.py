@@ -1,6 +1,6 @@
-"""Expressions through SymPy and back: as exact formulas of their components, bounded, and checked.
+"""Expressions to SymPy and back: exact formulas of components, with bounds and a check.
 
-Numbers go as the fractions that they are, elements of array symbols as symbols of their own.
+Numbers become exact fractions, elements of array symbols become separate symbols.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Carried", "changed", "check"]
 
-COMPONENTS = 16  # of an array
-OPERATIONS = 300  # of a component, each counted wherever it stands
+COMPONENTS = 16  # the most of an array
+OPERATIONS = 300  # the most of a component; a shared one counts at each use
 CALLS = 5_000_000  # of Python functions in SymPy, some seconds: the same on every machine
-_EXPONENT = 1000  # larger ones, and fractions of larger numbers, are names to SymPy
-_ROUNDED = 1 << 20  # denominators beyond are those of floats
+_EXPONENT = 1000  # larger exponents, and fractions of larger numbers, become symbols
+_ROUNDED = 1 << 20  # a fraction with a larger denominator comes from a float
 
 
 class Carried:
-    """The way of expressions to SymPy and back, for the function ``name``.
+    """The conversion of expressions to SymPy and back, for the function ``name``.
 
-    ``outputs`` are all that go.  Raises Unsupported where they cannot.
+    ``outputs`` are all expressions to convert.  Raises Unsupported if it cannot convert one.
     """
 
     def __init__(self, name: str, outputs: Sequence[Expr]) -> None:
         self.name = name
-        self.exact = True  # until a float is met
+        self.exact = True  # False once a float occurs
         self.known: dict[sp.Symbol, Expr] = {}
         self.places: dict[sp.Symbol, Place] = {}
         self.arithmetic = _Exact(self)
@@ -66,7 +66,7 @@ class Carried:
     def elements(self, x: Expr) -> Any:
         """SymPy's symbols for the elements of an array symbol."""
         indices = list(np.ndindex(fixed(x)))
-        # A name with brackets is no other symbol's.
+        # No other symbol can have a name with brackets.
         names = [f"{x.name}[{', '.join(map(str, index))}]" for index in indices]
         several = enumerate(zip(names, indices, strict=True))
         return filled(
@@ -74,7 +74,7 @@ class Carried:
         )
 
     def symbol(self, name: str, x: Expr, place: Place) -> sp.Symbol:
-        """SymPy's symbol for one that is scalar, or an element."""
+        """SymPy's symbol for a scalar symbol, or for an element."""
         stand_in = declared(name, x.dtype)
         self.known[stand_in], self.places[stand_in] = x, place
         return stand_in
@@ -83,11 +83,11 @@ class Carried:
         """The formula of a scalar expression."""
         if x.shape:
             shape = shape_text(x.shape)
-            raise ShapeError(f"{self.name}: {x!r} of shape {shape} stands where a scalar is needed")
+            raise ShapeError(f"{self.name}: {x!r} has shape {shape}, expected a scalar")
         return self.formulas(x)[0]
 
     def each(self, parts: Sequence[object], function: Callable[[Any], Any]) -> list[Any]:
-        """``function``, of SymPy, of every component; of equal ones once."""
+        """Apply a SymPy function to every component, once to equal ones."""
         results: dict[Any, Any] = {}
         for part in parts:
             if part not in results:
@@ -119,19 +119,19 @@ class Carried:
         return [self.evaluated(part) for part in parts]
 
     def evaluated(self, formula: Any) -> Any:
-        """A formula of SymPy as SymPy would have made it, in exact numbers."""
+        """Evaluate an unevaluated formula as SymPy would, in exact numbers."""
         size = operations(formula)
         if size > OPERATIONS:
             raise Unsupported(
-                f"{self.name}: a formula of {size} operations; SymPy is asked about at most "
-                f"{OPERATIONS}, shared ones counted wherever they stand: take parts"
+                f"{self.name}: a formula of {size} operations; SymPy gets at most {OPERATIONS}, "
+                "where a shared one counts at each use: take parts"
             )
         floats = {x: sp.Rational(x) for x in formula.atoms(sp.Float)}
         self.exact = self.exact and not floats
         return bounded(self.name, lambda: formula.doit().xreplace(floats))
 
     def back(self, formulas: list[Any], shape: tuple[Any, ...], dtype: type) -> Expr:
-        """The expression of these components, exactly; raises Unsupported where there is none."""
+        """The expression of these components; raises Unsupported if one has no counterpart."""
         try:
             parts = [_of_kind(self.name, part, dtype) for part in lifted(formulas, self.known)]
         except Unsupported as error:
@@ -141,12 +141,12 @@ class Carried:
         return stacked(parts, shape)
 
     def rounded(self, f: Expr) -> Expr:
-        """``f``; the numbers that floats have been made into are floats again."""
+        """``f`` with the fractions that came from floats as floats again."""
         return f if self.exact else _rounded(f)
 
 
 class _Exact(Formulas):
-    """Formulas in exact numbers; numbers that SymPy may not have as exponents are symbols."""
+    """Formulas in exact numbers; exponents that SymPy cannot handle become symbols."""
 
     def __init__(self, way: Carried) -> None:
         super().__init__(None, False)
@@ -175,7 +175,7 @@ class _Exact(Formulas):
 
 
 def operations(formula: object) -> int:
-    """How many operations a formula of SymPy has, shared ones counted wherever they stand."""
+    """The number of operations of a SymPy formula; a shared one counts at each use."""
     counts: dict[int, int] = {}
     for part in operands_first([formula]):
         here = max(len(part.args) - 1, 1) if part.args else 0
@@ -184,11 +184,11 @@ def operations(formula: object) -> int:
 
 
 class _Exhausted(BaseException):
-    """What is raised inside of SymPy, which handles exceptions."""
+    """The limit's exception: a BaseException, because SymPy catches Exception."""
 
 
 def bounded(name: str, function: Callable[[], Any]) -> Any:
-    """What ``function``, of SymPy, returns; Unsupported if it raises, or takes too many calls."""
+    """Run a SymPy function; raise Unsupported if it raises or makes too many calls."""
     remaining = CALLS
 
     def count(frame: FrameType, event: str, argument: object) -> None:
@@ -199,6 +199,7 @@ def bounded(name: str, function: Callable[[], Any]) -> Any:
             if remaining < 0 and not frame.f_code.co_flags & inspect.CO_GENERATOR:
                 raise _Exhausted
 
+    # Count calls rather than time, so that the limit is the same on every machine.
     before = sys.getprofile()
     sys.setprofile(count)
     try:
@@ -246,9 +247,9 @@ def _float(c: Number) -> Number:
 
 
 def changed(name: str, f: Any, function: Callable[..., Any], *others: Any) -> Expr:
-    """``function``, of SymPy, of every component of ``f`` and of ``others``, which are scalars.
+    """Apply a SymPy function to every component of ``f``, with scalar ``others`` as arguments.
 
-    Raises Unsupported unless the result has the value of ``f`` wherever that has one.
+    Raises Unsupported unless the result has the value of ``f`` wherever ``f`` has one.
     """
     f = as_expr(f)
     exprs = in_terms_of([f], name, [as_expr(x) for x in others])
@@ -261,7 +262,7 @@ def changed(name: str, f: Any, function: Callable[..., Any], *others: Any) -> Ex
 
 
 def check(name: str, f: Expr, result: Expr) -> None:
-    """Raise Unsupported where ``result`` has not the value of ``f``, or where nobody can tell."""
+    """Raise Unsupported if ``result`` has another value than ``f``, or if no check is possible."""
     witness = disagreement(f, result)
     if isinstance(witness, int):
         raise Unsupported(

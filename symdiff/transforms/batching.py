@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["batch"]
 
-# A node, its operands with whether they have the new axis, and the length of that.
+# Arguments: a node, its operands with whether they have the new axis, and the length of that axis.
 Batching: TypeAlias = "Callable[[Expr, list[tuple[Expr, bool]], Dim], Expr]"
 
 _RULES: dict[type[Op], Batching] = {}
 
 
 def register(op: type[Op], rule: Batching) -> None:
-    """Say what a class of ops that a module above this one defines does to a new leading axis."""
+    """Register the batching rule of an op class that a module above this one defines."""
     _RULES[op] = rule
 
 
-# What treats the leading axes of its operands as a batch, provided that all have them.
+# Ops that treat leading axes as a batch, provided that all operands have them.
 _TRAILING = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
 
@@ -46,18 +46,18 @@ def batch(outputs: Sequence[Expr], replacements: Mapping[Any, Operand]) -> tuple
 def batch(
     outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Operand]
 ) -> Expr | tuple[Expr, ...]:
-    """``outputs`` for each of many values of some symbols: ``value[b] = output(x -> X[b])``.
+    """Evaluate ``outputs`` for many values of some symbols: ``value[b] = output(x -> X[b])``.
 
-    No loop is written: sums, contractions and decompositions get a leading axis.  Symbols without a
-    replacement, and whatever depends on them alone, are computed once.
+    The result has no loop: sums, contractions and decompositions get a leading axis.  Parts that
+    depend on no replaced symbol are computed once.
 
     Args:
         outputs: an expression, or a list or tuple of them, which gives a tuple.
         replacements: by symbol, or by the name of a free symbol: expressions or arrays of the
             symbol's shape with one more leading axis, of one length for all.
 
-    Raises ShapeError for other shapes, Unsupported for functions of the user's, TypeError and
-    ValueError for keys that are no free symbols, ValueError without replacements.
+    Raises ShapeError for other shapes, Unsupported for custom functions, TypeError and ValueError
+    for keys that are no free symbols, ValueError without replacements.
 
     >>> import symdiff as sd
     >>> A, x = sd.symbol("A", (3, 3)), sd.symbol("x", 3)
@@ -74,14 +74,14 @@ def batch(
 
 
 def batched(outputs: Sequence[Expr], values: Mapping[Expr, Expr], length: Dim) -> list[Expr]:
-    """``outputs`` where nodes have values along a new leading axis of this length.
+    """``outputs`` with values for some nodes along a new leading axis of this length.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
     >>> batched([sd.sin(x)], {x: sd.symbol("X", (5, 3))}, 5)[0] is sd.sin(sd.symbol("X", (5, 3)))
     True
     """
-    # A node's expression, and whether it has the new axis.
+    # For each node its expression, and whether that has the new axis.
     done: dict[Expr, tuple[Expr, bool]] = {}
     for node in topological(outputs):
         if node in values:
@@ -94,7 +94,7 @@ def batched(outputs: Sequence[Expr], values: Mapping[Expr, Expr], length: Dim) -
 
 
 def _length(values: Mapping[Expr, Expr]) -> Dim:
-    """The length of the new axis."""
+    """The length of the new axis; raises ShapeError if values disagree."""
     length: Dim | None = None
     for x, value in values.items():
         if value.shape[1:] != x.shape or value.ndim == x.ndim:
@@ -114,17 +114,18 @@ def _length(values: Mapping[Expr, Expr]) -> Dim:
 
 
 def led(x: Expr, has: bool, length: Dim) -> Expr:
-    """``x`` with the new axis."""
+    """``x`` with the new leading axis: x itself if it has one, else x repeated along it."""
     return x if has else broadcast_to(x, (length, *x.shape))
 
 
 def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """``node`` on operands of which some have the new axis."""
+    """Apply ``node`` to operands of which some have the new axis."""
     op = node.op
     rule = _RULES.get(op.__class__)
     if rule is not None:
         return rule(node, args, length)
     if isinstance(op, ops.Contract):
+        # ``new`` is an unused axis label; operands without the axis simply lack it.
         new = 1 + max([*op.out, *(k for word in op.letters for k in word)], default=0)
         created = dict.fromkeys(k for k in op.out if all(k not in word for word in op.letters))
         terms = [
@@ -134,6 +135,7 @@ def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
         return contract(terms, (new, *op.out), dict(zip(created, op.created, strict=True)))
     if isinstance(op, ops.Opaque) and op.signature is not None:
         return rules.batched(node, [x for x, _ in args], (length,))
+    # All other ops need the new axis in every operand.
     wide = tuple([led(x, has, length) for x, has in args])
     if isinstance(op, _TRAILING):
         return built(op, wide)

@@ -1,4 +1,4 @@
-"""Ops that have expressions inside, their bodies, over bound symbols: what all of them share."""
+"""Functions for ops with bodies: expressions over bound symbols inside the op."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _LOCK = fork_safe_lock()
 
 
 def bound_symbol(role: str, k: int, like: Expr) -> Expr:
-    """The bound symbol of a role, a shape and a dtype: one for all ops that have bodies."""
+    """The bound symbol for a role, shape and dtype, the same in all ops with bodies."""
     key = (role, k, like.shape, like.dtype)
     return once(_BOUND, key, _LOCK, lambda: named_dummy(f"{role}{k}", like.shape, like.dtype))
 
 
 def replaced(outputs: Sequence[Expr], mapping: Mapping[Expr, Expr]) -> list[Expr]:
-    """``outputs`` with other nodes in place of some, of their shapes, all at once."""
+    """Replace nodes of ``outputs`` by others of the same shapes, all at once."""
     return with_lengths("scan", outputs, mapping, {})
 
 
 def known_lengths(
     bodies: Iterable[Expr], symbols: Iterable[Expr], lengths: Callable[[Shape], Shape]
 ) -> dict[str, Dim]:
-    """The lengths that become others, by their names in bodies and bound symbols."""
+    """The new lengths by name, for names in bodies and bound symbols that ``lengths`` changes."""
     return {
         name: length
         for name in names(topological([*bodies, *symbols]))
@@ -47,14 +47,14 @@ def known_lengths(
 def of_lengths(
     what: str, bodies: Sequence[Expr], symbols: Sequence[Expr], known: Mapping[str, Dim]
 ) -> tuple[list[Expr], list[Expr]]:
-    """Bodies where lengths are known, and the fresh symbols that they are over.
+    """Bodies with known lengths, and the fresh symbols that they are over.
 
-    Raises ShapeError, saying ``what`` did so, for a length that would be negative.
+    Raises ShapeError, which names ``what``, for a length that would be negative.
     """
     dummies = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in symbols}
     return with_lengths(what, bodies, dummies, known), [dummies[x] for x in symbols]
 
 
 def needs_inside(bodies: Iterable[Expr]) -> list[tuple[Any, str]]:
-    """Lengths that must not be negative for what stands in bodies, each with what needs it."""
+    """The lengths in bodies that must not be negative, each with the reason for messages."""
     return [need for node in topological(bodies) for need in node.op.needs(*node.args)]

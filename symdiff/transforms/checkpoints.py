@@ -1,10 +1,9 @@
-"""Scans whose gradients take the memory of some of the steps, and compute the others again.
+"""Scans whose gradients store only some carries and recompute the others.
 
-The steps of a loop are done in segments, and a scan of which each step is a segment keeps what the
-carry is between them.  Its cotangents go back segment by segment, each of which is run once more:
-so there are as many carries at a time as there are segments, and as a segment has steps.  What the
-xs and params are given is computed in the same pass, since for all segments at once it would need
-all that they compute.
+The loop runs in segments.  A scan with one step per segment stores the carries between segments.
+The backward pass goes through the segments in reverse and runs each of them again.  So memory holds
+the carries between segments and the carries of one segment.  Cotangents of xs and params are
+computed in the same pass.  For all segments at once they would need all intermediate values.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Checkpoints(Scan):
-    """A scan over segments: nothing but the carry between them is kept for its derivatives."""
+    """A scan over segments whose derivatives store only the carries between segments."""
 
     __slots__ = ()
 
@@ -64,14 +63,14 @@ def checkpoints(
     length: int,
     reverse: bool,
 ) -> Expr:
-    """``trajectory``, of which nothing is computed for all steps at once."""
+    """``trajectory``, but without any part that is computed for all steps at once."""
     (body,), params = captured([as_real(body)], carry, xs)
     op = looped_op(Checkpoints, body, carry, [*xs], [*params.values()], length, reverse)
     return opaque(op, init, *map(as_numeric, xs.values()), *params)
 
 
 class CheckpointsRule(ScanRule):
-    """Tangents and cotangents of a step are in the loop with all that they are made of."""
+    """Compute all intermediate values of a step's tangents and cotangents inside the loop."""
 
     __slots__ = ()
 
@@ -123,30 +122,31 @@ class CheckpointsRule(ScanRule):
 
     @property
     def op(self) -> Scan:
-        """The scan."""
+        """The op of the node."""
         return self._op()
 
     def values(self) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
-        """What the body's symbols are: in each step, the carry with them, and in all of them."""
+        """The values of the body's symbols: carry and xs in each step, and the params."""
         o = self.op.opened
         before, _, columns, params = self._operands()
         xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
         return xs, dict(zip(o.params, params, strict=True))
 
     def _backward(self, g: Flow, wanted: Sequence[int]) -> tuple[Expr, _Shares]:
-        """One array of the cotangents of the operands in these places, and where they are."""
+        """One array with the cotangents of the requested operands, and their positions in it."""
         op, n = self.op, int(self.op.length)
         o, lead = op.opened, g.expr.ndim - self.node.ndim
         start = self._of_state(g, lead, 0 if op.reverse else n)
         rest = part(g.expr, *((1, n + 1) if op.reverse else (0, n)), lead)
-        mark = left_out(start)  # every step is reached from the last state, if that is
+        mark = left_out(start)  # the last state reaches every step
         symbols = (o.carry, *[(*o.xs, *o.params)[k - 1] for k in wanted if k])
         cotangent = named_dummy("cotangent", start.expr.shape)
         flows = pullback([o.body], symbols, [Flow(cotangent, mark)])
+        # A mask in the body leaves elements out: pull again with a marked cotangent.
         if not mark and any(flow and flow.mark for flow in flows):
             mark = DEEP
             flows = pullback([o.body], symbols, [Flow(cotangent, mark)])
-        # The cotangent of the carry, then those of the params, which are added up on the way.
+        # Carry the cotangent of the carry, and the running sums of the params' cotangents.
         xs, params = self.values()
         first, *others = flows
         zero = full(cotangent.shape, 0)
@@ -158,6 +158,7 @@ class CheckpointsRule(ScanRule):
         places = {0: (0, cotangent.shape)} if 0 in wanted else {}
         carried, inits, steps = [cotangent], [start.expr], [after]
         size: Any = product(cotangent.shape)
+        # Params add to a total in the carry; xs give a row in each step.
         pairs = zip([k for k in wanted if k], others, strict=True)
         passed = {k: flow for k, flow in pairs if flow is not None and not is_zero(flow.expr)}
         rows: list[Expr] = []
@@ -180,21 +181,21 @@ class CheckpointsRule(ScanRule):
 
 
 class _Shares(NamedTuple):
-    """Where the cotangents of operands begin in one array, their shapes, and their mark."""
+    """Offsets and shapes of the cotangents in one array, and their mark."""
 
-    places: dict[int, tuple[Any, Shape]]  # those of xs within the row of a step
-    size: Any  # of all but the rows
-    width: Any  # of a row
+    places: dict[int, tuple[Any, Shape]]  # for xs, the offset within the row of a step
+    size: Any  # of the part before the rows
+    width: Any  # of one row
     mark: int
 
 
-# Loops that keep nothing --------------------------------------------------------------------------
+# Loops that store no carries ----------------------------------------------------------------------
 
 
 class Fold(Looped):
-    """The last carry of a loop, and what its steps give beside it: one array without axes.
+    """The last carry of a loop and the rows of its steps, in one array without axes.
 
-    ``body`` is the next carry, and then what the step gives.  Operands: init, xs, params.
+    ``body`` is the next carry followed by the row of the step.  Operands: init, xs, params.
     """
 
     __slots__ = ()
@@ -211,7 +212,7 @@ class Fold(Looped):
 
     @cached_property
     def plain(self) -> tuple[Expr, list[Expr]]:
-        """The same as a scan that keeps every carry, over symbols for the operands."""
+        """The same values by a scan that stores every carry, over symbols for the operands."""
         fresh = {x: named_dummy(x.name, x.shape, x.dtype) for x in self.symbols}
         (body,) = replaced([self.body], fresh)
         carry, xs = fresh[self.carry], [fresh[x] for x in self.xs]
@@ -236,9 +237,9 @@ def fold(
     length: int,
     reverse: bool,
 ) -> Expr:
-    """The last carries, and then the rows of all steps, in one array without axes.
+    """The last carries, then the rows of all steps, in one array with one axis.
 
-    ``steps`` and ``rows`` are over the symbols carried and the keys of xs.
+    ``steps`` and ``rows`` are over the symbols ``carried`` and the keys of xs.
     """
     shapes = [x.shape for x in carried]
     carry = named_dummy("carry", (sum(map(product, shapes)),))
@@ -259,13 +260,13 @@ def _flat(xs: Sequence[Expr]) -> Expr:
 
 
 class FoldRule(JointStatement):
-    """The derivatives are those of the scan that keeps every carry."""
+    """Differentiate the equivalent scan that stores every carry."""
 
     __slots__ = ()
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
-        """All tangents at once."""
+        """All tangents in one expression."""
         flat, symbols = FoldRule(node, 0)._plain()
         seeds = {symbols[k]: t for k, t in tangents.items()}
         flow = pushforward(topological([flat]), [flat], seeds)[0]
@@ -273,7 +274,7 @@ class FoldRule(JointStatement):
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
-        """All cotangents by one walk back."""
+        """All cotangents from one pullback."""
         flat, symbols = FoldRule(node, 0)._plain()
         flows = pullback([flat], [symbols[k] for k in places], [g])
         gradients = {k: flow for k, flow in zip(places, flows, strict=True) if flow is not None}
@@ -290,7 +291,7 @@ class FoldRule(JointStatement):
 
 
 def at_operands(node: Expr, outputs: Sequence[Expr]) -> list[Expr]:
-    """What is made of the symbols of ``plain`` where these are the operands of a node."""
+    """Substitute a node's operands for the symbols of ``plain``."""
     op = node.op
     assert isinstance(op, Fold)
     flat, symbols = op.plain
@@ -298,7 +299,7 @@ def at_operands(node: Expr, outputs: Sequence[Expr]) -> list[Expr]:
 
 
 def _batched_fold(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """The scan that keeps every carry, with one more axis."""
+    """Batch the equivalent scan that stores every carry."""
     op = node.op
     assert isinstance(op, Fold)
     flat, symbols = op.plain
@@ -311,7 +312,7 @@ def _batched_fold(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Exp
 
 
 def _kinks(node: Expr) -> list[Kink]:
-    """The kinks that derivatives in the body meet, in all steps."""
+    """The kinks that derivatives of the body meet, in all steps."""
     op = node.op
     assert isinstance(op, Fold)
     return [

@@ -1,9 +1,9 @@
-"""Graphs in which a length is known when they run, as graphs in which none is.
+"""Remove lengths that are known only at run time from graphs.
 
-What is taken where a condition holds has such a length, and so has all that is made of it, up to
-where the axis is summed away.  That region becomes an expression inside of a ``Sized``, whose count
-is the number of places; its derivatives are as those of loops are.  What has the axis to the end is
-filled up with zeros to the length of the condition, and cut off where values are handed out.
+``v[v > 0]`` has such a length, and so has every node computed from it, up to the sum over that
+axis.  This region becomes the inner expression of a ``Sized``, whose count is the number of
+selected positions.  Its derivatives follow the rules of loops.  An output that still has the axis
+is padded with zeros to the length of the condition; the caller cuts its values to length.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class Filled(NamedTuple):
-    """Outputs of shapes that are known, and how those that were asked for come of them.
+    """Outputs of known shapes, and the data to cut the requested outputs from them.
 
-    ``shapes`` are theirs, in which names of ``counts`` stand; all others are as they were.  The
-    counts are further outputs, behind the others.
+    ``shapes`` are the requested shapes, in terms of the length names ``counts``.  The values of
+    these lengths are additional outputs, after the others.
     """
 
     outputs: list[Expr]
@@ -48,7 +48,7 @@ class Filled(NamedTuple):
 
 
 def filled_up(outputs: Sequence[Expr]) -> Filled | None:
-    """Outputs without lengths that are known when they run; None where there are none anyhow."""
+    """Pad outputs whose lengths only a run shows; return None if all lengths are known."""
     conditions = _conditions(topological(outputs))
     if not conditions:
         return None
@@ -61,12 +61,11 @@ def filled_up(outputs: Sequence[Expr]) -> Filled | None:
 
 
 def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[Expr]:
-    """Outputs in which no length is known when they run, of the same values.
+    """Rewrite outputs so that every length is known before they run; values stay the same.
 
-    ``over``: those alone that depend on these symbols.
+    ``over``: rewrite only lengths that depend on these symbols.
 
-    Raises Unsupported where that is the length of an axis of an output itself.
-
+    Raises Unsupported if an output itself has an axis of such a length.
     >>> import symdiff as sd
     >>> v = sd.symbol("vector", 3)
     >>> closed([sd.sum(v[v > 0])])[0].op.name
@@ -90,7 +89,7 @@ def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[
                     f"{_shown(conditions[length_name])}: how many places there are is known when a "
                     "formula runs; here its length has to be known: sum over the axis, or use where"
                 )
-        # No other condition is made of what the last one takes.
+        # The last condition first: no other condition depends on the elements that it selects.
         length_name = [*conditions][-1]
         exprs = with_lengths(
             "getitem", exprs, _sunk(nodes, length_name, conditions[length_name]), {}
@@ -98,7 +97,7 @@ def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[
 
 
 def _conditions(nodes: Sequence[Expr]) -> dict[str, Expr]:
-    """The vectors by whose elements lengths are known, by the names of these lengths."""
+    """The conditions that determine lengths at run time, by the names of these lengths."""
     vectors = {str(x.shape[0]): x.args[0] for x in defining(nodes)}
     dims = {dim for x in nodes for dim in x.shape if isinstance(dim, Length)}
     sizes = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
@@ -110,9 +109,9 @@ def _conditions(nodes: Sequence[Expr]) -> dict[str, Expr]:
 
 
 def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
-    """What a length is summed away in first, as values that do not have it."""
-    inside: set[Expr] = set()  # what has the length
-    reached: set[Expr] = set()  # what is made of such a sum
+    """Replacements without the length ``own`` for the first nodes that sum it away."""
+    inside: set[Expr] = set()  # nodes that have the length
+    reached: set[Expr] = set()  # sinks, and nodes that depend on one
     sinks: list[Expr] = []
     for x in nodes:
         behind = not reached.isdisjoint(x.args)
@@ -125,6 +124,7 @@ def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
         if behind:
             reached.add(x)
     count = summed(vector)
+    # One ``Sized`` computes all real sinks, so that they share one run; integers need their own.
     real = [x for x in sinks if x.dtype is float]
     number = opaque(ops.converted_op("int64"), count)
     replacements = {x: number for x in sinks if isinstance(x.op, ops.Size) and x.op.name == own}
@@ -137,7 +137,7 @@ def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
 
 
 def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> Expr:
-    """The values of nodes by an expression of its own length, over what is outside."""
+    """Compute the nodes of ``group`` in one ``Sized``, whose operands are the nodes outside."""
     place: dict[Expr, Expr] = {}
     operands: dict[Expr, Expr] = {}
 
@@ -154,9 +154,11 @@ def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> E
                 continue
             seen.add(x)
             if x.op.__class__ is opaque_ops.Nonzero and own in x.shape:
+                # Inside, the positions are an op of their own, with the condition as operand.
                 place[x] = opaque(opaque_ops.places_of_op(Length(own)), symbol_for(x.args[0]))
             elif x in inside:
                 stack.append(x)
+            # Numbers and constants stay inside: as operands they would only cost memory.
             elif (x.args and number_of(x) is None) or isinstance(x.op, ops.Symbol):
                 place[x] = symbol_for(x)
     parts = with_lengths("getitem", [as_numeric(x) for x in group], place, {})
@@ -164,14 +166,14 @@ def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> E
 
 
 def _of_kind(x: Expr, value: Expr) -> Expr:
-    """A real value as x is: an integer, or a condition."""
+    """Convert a real value to the dtype of x."""
     if x.dtype is bool:
         return primitive("not_equal", value, number_node(0))
     return value if x.dtype is float else opaque(ops.converted_op("int64"), value)
 
 
 def _filled(x: Expr) -> Expr:
-    """With zeros behind what there is, up to the lengths of conditions."""
+    """Pad x with zeros at the end of each axis, up to the lengths of conditions."""
     names = {name: of.shape[0] for name, of in _conditions(topological([x])).items()}
     result = as_numeric(x)
     for axis, dim in enumerate(x.shape):
@@ -185,8 +187,9 @@ def _filled(x: Expr) -> Expr:
 
 
 def _most(dim: Any, names: Mapping[str, Any]) -> Any:
-    """The largest that a length may be."""
+    """The largest possible value of a length."""
     while isinstance(dim, Length) and any(name in names for name in dim.names):
+        # A bound for a length that falls with the count is not its value at the longest count.
         falls = any(c < 0 for monomial, c in dim.terms if monomial)
         if falls or not names.keys() >= {*dim.names}:
             raise Unsupported(

@@ -1,4 +1,4 @@
-"""Loops for users, with the signatures and the meaning of JAX's."""
+"""Loops for users, with the signatures and semantics of JAX's."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ def scan(
     reverse: bool = False,
     checkpoint: bool | int = False,
 ) -> tuple[Any, Any]:
-    """``carry, ys[t] = f(carry, xs[t])`` for each t, from ``init``: the last carry, and all ys.
+    """Loop ``carry, ys[t] = f(carry, xs[t])`` from ``init``; return the last carry and all ys.
 
-    The loop is one node, however long it is, and so are its derivatives, of every order and in
-    both modes.  ``f`` is called once, with symbols.  What does not depend on the carry is computed
-    for all steps at once, ys too.
+    The loop is one node, however long it is.  So are its derivatives, of every order and in both
+    modes.  ``f`` is called once, with symbols.  Parts that do not depend on the carry are computed
+    for all steps at once, also parts of ys.
 
     Args:
         f: ``f(carry, x)``, which returns a carry of the same structure and shapes, and y.
         init: the first carry: an expression, number or array, or tuples, lists and dicts of them.
             A carry is real.
-        xs: expressions or arrays with one leading axis more than f gets, of one length, or tuples,
-            lists and dicts of them; None for an f that needs nothing but the carry.
-        length: the number of steps, which ``xs`` tell otherwise: an int, or a length by name.
+        xs: expressions or arrays of one length with one additional leading axis, or tuples, lists
+            and dicts of them; None for an f that needs only the carry.
+        length: the number of steps, an int or a length by name; by default the length of ``xs``.
         reverse: whether the steps go from the last x to the first; ys[t] still belongs to xs[t].
         checkpoint: the number of steps after which the carry is kept, about sqrt(length) for True.
-            The gradient of a loss of the last carry then needs the memory of so many carries, of
-            those that are kept and of xs, and takes each step once more; f is called twice.
+            The gradient of a loss of the last carry then stores those carries, the carries of one
+            segment, and xs.  It computes each step once more; f is called twice.
 
-    y may have any structure, None included, which is that of ys, with one leading axis more.  Where
-    there are no steps, the last carry is init.
+    y may have any structure, also None.  ys has the same structure, with one additional leading
+    axis.  Without steps, the last carry is init.
 
-    Raises ShapeError for a carry of f's that has another shape, and xs of different lengths,
-    TypeError for one of another structure, ValueError where nothing tells the length, and for a
-    ``checkpoint`` that is no number of steps or a length that is none, of a loop in segments.
+    Raises ShapeError if f returns a carry of another shape, or if lengths of xs differ; TypeError
+    for a carry of another structure; ValueError without a length, for a ``checkpoint`` that is
+    no number of steps, and for a checkpointed loop whose length is not a number.
 
     >>> import symdiff as sd
     >>> a, x = sd.symbol("a"), sd.symbol("x", "n")
@@ -101,6 +101,7 @@ def _scanned(
     values, y = _checked("scan", "f", init, shapes, pair[0]), pair[1]
     both = closed([*values, *map(as_expr, leaves_of(y))], [carry, *each])
     values, outputs = both[: len(values)], both[len(values) :]
+    # Compute the loop first: ys then need no second pass through the body.
     along = dict(zip(each, columns, strict=True))
     start = packed([as_real(value) for value in carried])
     if of_segments:
@@ -112,13 +113,14 @@ def _scanned(
         firsts, lasts = lasts, firsts
     end = (0, 1) if reverse else (n, n + 1)  # type: ignore[operator]
     last = like(init, iter(unpacked(squeeze(part(path, *end), 0), shapes)))
-    # What the body computes of the carry is there: in the trajectory.
+    # Values of the body that the trajectory holds need no second computation.
     stand_ins, afters = {}, unpacked(lasts, shapes)
     for value, after in zip(values, afters, strict=True):
         if value.args and value not in stand_ins and number_of(value) is None:
             stand_ins[value] = named_dummy("after", value.shape), after
     ys = replaced(outputs, {value: symbol for value, (symbol, _) in stand_ins.items()})
     rows = {carry: firsts, **dict(stand_ins.values()), **along}
+    # Batch over fresh symbols, so that the walk does not enter the operands.
     of_rows = {symbol: named_dummy("row", row.shape, row.dtype) for symbol, row in rows.items()}
     stacked = batched(ys, of_rows, n)
     stacked = replaced(stacked, {of_rows[symbol]: row for symbol, row in rows.items()})
@@ -126,7 +128,7 @@ def _scanned(
 
 
 def _steps_kept(checkpoint: bool | int, n: Dim) -> int:
-    """The steps of a segment; 0 where there are none."""
+    """The steps of a segment; 0 without checkpoints."""
     if checkpoint is False:
         return 0
     if not isinstance(n, int):
@@ -146,17 +148,17 @@ def _steps_kept(checkpoint: bool | int, n: Dim) -> int:
 def _in_segments(
     f: Callable[..., Any], init: Any, xs: Any, n: Dim, reverse: bool, steps: int
 ) -> tuple[Any, Any]:
-    """A scan over segments, each of which is a scan; the steps that are left are one more."""
+    """Scan over segments, each of which is a scan; the remaining steps are one more scan."""
     count, remaining = divmod(int(n), steps)
     used = count * steps
     columns = list(map(as_expr, leaves_of(xs)))
 
     def segment(carry: Any, x: Any) -> tuple[Any, Any]:
-        """The steps of one of them."""
+        """The steps of one segment."""
         return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse, True)
 
     def segments(carry: Any) -> tuple[Any, Any]:
-        """The segments, from a carry."""
+        """All full segments, from a carry."""
         rows = [reshape(part(x, 0, used), (count, steps, *x.shape[1:])) for x in columns]
         of_rows = None if xs is None else like(xs, iter(rows))
         carried = _carried("scan", carry)
@@ -165,7 +167,7 @@ def _in_segments(
         return last, like(ys, iter(flat))
 
     def rest(carry: Any) -> tuple[Any, Any]:
-        """The steps behind them, from a carry."""
+        """The steps after the full segments, from a carry."""
         of_rows = None if xs is None else like(xs, iter([part(x, used, int(n)) for x in columns]))
         return scan(f, carry, of_rows, length=remaining, reverse=reverse)
 
@@ -182,14 +184,14 @@ def _in_segments(
 
 @written("fori_loop(lower, upper, f, init), f(i, carry) -> carry")
 def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
-    """``carry = f(i, carry)`` for i from ``lower`` up to ``upper``, without that: the last carry.
+    """Loop ``carry = f(i, carry)`` for i from ``lower`` to ``upper - 1``; return the last carry.
 
     Args:
-        lower, upper: ints, or lengths by name.  Where there is nothing between, init is returned.
-        f: ``f(i, carry)``, i an integer expression; it returns a carry as ``scan`` wants it.
-        init: the first carry, as that of ``scan``.
+        lower, upper: ints, or lengths by name.  An empty range returns init.
+        f: ``f(i, carry)`` with an integer expression i; it returns a carry as in ``scan``.
+        init: the first carry, as in ``scan``.
 
-    Raises TypeError for other bounds, and what ``scan`` raises.
+    Raises TypeError for other bounds, and the errors of ``scan``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -205,7 +207,7 @@ def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
             )
     first, stop = (checked_shape((b,))[0] if isinstance(b, str) else int(b) for b in (lower, upper))
     if isinstance(first, int) and isinstance(stop, int):
-        places = fixed_places(np.arange(first, stop))  # as places they have no precision
+        places = fixed_places(np.arange(first, stop))  # indices have no precision
     else:
         places = arange(first, stop)
     return scan(lambda carry, i: (f(i, carry), None), init, places)[0]
@@ -219,22 +221,22 @@ def while_loop(
     max_steps: int = 10_000,
     return_steps: bool = False,
 ) -> Any:
-    """``carry = body(carry)`` as long as ``cond(carry)``, from ``init``: the last carry.
+    """Loop ``carry = body(carry)`` while ``cond(carry)`` holds; return the last carry.
 
-    How many steps there are is found when the program runs, and derivatives of every order, in both
-    modes, are those of so many steps: of that number itself there is none.  For a batch each loop
-    has a number of its own.
+    The program finds the number of steps at run time.  Derivatives of every order, in both modes,
+    are those of a loop of this many steps; the number itself has no derivative.  In a batch, each
+    loop has its own number of steps.
 
     Args:
         cond: ``cond(carry)``, a condition: an expression that is true or false.
-        body: ``body(carry)``, which returns a carry as ``scan`` wants it.
-        init: the first carry, as that of ``scan``; the last one where the condition does not hold.
-        max_steps: how many steps there may be: where the condition holds after so many, calls
+        body: ``body(carry)``, which returns a carry as in ``scan``.
+        init: the first carry, as in ``scan``; also the result if the condition fails at once.
+        max_steps: the maximum number of steps.  If the condition still holds after them, calls
             raise RuntimeError.
         return_steps: whether to return the pair of the last carry and the number of steps.
 
-    Raises TypeError for a condition that is none, ValueError for a ``max_steps`` that is no natural
-    number, and what ``scan`` raises.
+    Raises TypeError if cond returns no condition, ValueError for a ``max_steps`` that is no natural
+    number, and the errors of ``scan``.
 
     >>> import symdiff as sd
     >>> a = sd.symbol("a")
@@ -274,19 +276,19 @@ def _condition_shown(returned: Any) -> str:
 
 
 def _carried(what: str, init: Any) -> list[Expr]:
-    """The leaves of the first carry of a loop, which are real."""
+    """The leaves of the first carry of a loop; raises TypeError for a leaf that is not real."""
     leaves = list(map(as_expr, leaves_of(init)))
     for k, value in enumerate(leaves):
         if not is_real(value):
             raise TypeError(
                 f"{what}: the carry{_place(k, leaves)} is {value.dtype.__name__}; a carry is real: "
-                "start from sd.astype(value, float), or let xs have what counts the steps"
+                "start from sd.astype(value, float), or count steps in xs"
             )
     return leaves
 
 
 def _checked(what: str, f: str, init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
-    """The leaves of a carry that f returned, each of the shape that it has to have."""
+    """Check the carry that f returned against structure and shapes; return its real leaves."""
     leaves = leaves_like(carry, init)
     if leaves is None:
         raise TypeError(
@@ -312,10 +314,10 @@ def _place(k: int, values: Sequence[Expr]) -> str:
 
 
 def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
-    """The number of steps, on which all that tell it have to agree."""
+    """The number of steps; raises ShapeError if ``xs`` and ``length`` disagree."""
     steps = None if length is None else checked_shape((length,))[0]
     if steps is None and not columns:
-        raise ValueError("scan: nothing tells the number of steps; give xs, or length=")
+        raise ValueError("scan: the number of steps is unknown; give xs or length=")
     for k, x in enumerate(columns):
         if not x.shape:
             raise ShapeError(

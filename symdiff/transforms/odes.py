@@ -1,9 +1,9 @@
 """Solutions of ordinary differential equations at given times.
 
 SciPy chooses the mesh, the times at which its steps end, by the tolerances.  The solution is then a
-scan of Runge-Kutta steps of the same method over that mesh, and this is what is differentiated: the
-mesh is data, and derivatives are those of the discrete solution, exactly.  From the last node
-before a time that is asked for one more step leads there.
+scan of Runge-Kutta steps of the same method over that mesh.  Derivatives are exact derivatives of
+this discrete solution, with the mesh as data.  One more step leads from the last node before each
+requested time to that time.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["odeint"]
 
-# The most elements of a state whose stages are kept.
+# The largest state, in elements, whose implicit stages are stored as starts for the roots.
 _SMALL = 64
 
 
@@ -72,34 +72,34 @@ def odeint(
     events: None = None,
     dense_output: bool = False,
 ) -> Any:
-    """The solution of ``dy/dt = rhs(y, t)`` at the times t, from ``y(t[0]) = y0``.
+    """Return the solution of ``dy/dt = rhs(y, t)`` at the times t, from ``y(t[0]) = y0``.
 
-    Its shape is that of t and then that of y0, and ``ys[0]`` is y0.  SciPy chooses the steps, with
-    an error of at most ``atol + rtol |y|`` each.  Derivatives, of every order and in both modes, by
-    y0, t, and all that ``rhs`` contains besides, are exactly those of the steps taken: the times at
-    which they end count as data.  Steps that are short enough for y may be too long for its
-    derivatives, as in a stiff equation; ``sensitivities=True`` chooses them for both.  ``rhs`` is
-    called once, with symbols.
+    Its shape is the shape of t followed by the shape of y0, and ``ys[0]`` is y0.  SciPy chooses the
+    steps, with an error of at most ``atol + rtol |y|`` in each.  Derivatives by y0, t and all other
+    symbols in ``rhs``, of every order and in both modes, are exact for these steps: the end times
+    of the steps count as data.  Steps that are short enough for y may be too long for its
+    derivatives, for example in a stiff equation; ``sensitivities=True`` chooses steps for both.
+    ``rhs`` is called once, with symbols.
 
     Args:
         rhs: ``rhs(y, t)``, an expression of y's shape; t is one number.
-        y0: the solution at the first time: an expression, number or array, a list being the rows of
-            one; or a tuple or dict of them, nested ones too, which is then the structure of y, of
-            what ``rhs`` returns, and of the solution.
+        y0: the solution at the first time: an expression, number or array (a list is the rows of an
+            array), or nested tuples and dicts of them.  y, the result of ``rhs``, and the solution
+            have the same structure.
         t: times in one axis, in order, upwards or downwards.
-        rtol, atol: what an error of a step may be.
-        method: "RK45", "DOP853", for small tolerances, or "Radau", for stiff equations.
-        max_steps: how many steps there may be.
-        sensitivities: whether the first derivatives of y by y0 and by all that ``rhs`` contains
-            have errors of at most ``atol + rtol |dy|`` in each step, too.  The steps are chosen for
-            n (1 + n + m) numbers in place of n, where y has n elements and the rest m.  Second
-            derivatives are those of these steps.
-        events, dense_output: those of SciPy's ``solve_ivp``, which are refused.
+        rtol, atol: the relative and absolute error bound of a step.
+        method: "RK45", "DOP853" for small tolerances, or "Radau" for stiff equations.
+        max_steps: the maximum number of steps.
+        sensitivities: whether to bound the errors of the first derivatives of y by y0 and by all
+            symbols of ``rhs`` as well, by ``atol + rtol |dy|`` in each step.  SciPy then integrates
+            n (1 + n + m) numbers in place of n, where y has n elements and these symbols m.  Second
+            derivatives follow from the same steps.
+        events, dense_output: arguments of SciPy's ``solve_ivp`` that are not supported.
 
-    A Function of it needs SciPy, and raises ConvergenceError where the steps come to no end.
+    A Function needs SciPy, and raises ConvergenceError if the steps do not reach the last time.
 
-    Raises ShapeError for a ``rhs`` of another shape, or times that are no vector; TypeError for one
-    of another structure; ValueError for another method; Unsupported for events and dense output.
+    Raises ShapeError if ``rhs`` has another shape, or t is no vector; TypeError for another
+    structure; ValueError for another method; Unsupported for events and dense output.
 
     >>> import symdiff as sd
     >>> k, t = sd.symbol("k"), sd.symbol("t", 5)
@@ -127,7 +127,7 @@ def odeint(
     check_names(free_symbols([start, times, slope]))
     (slope,) = closed([slope], [y, time])
     slope, params = _closed_over(slope, y, time)
-    # The steps are chosen for z: y, or y and its tangents.
+    # SciPy chooses the steps for z: for y, or for y and its tangents.
     slopes, z, begin = slope, y, start
     if sensitivities:
         slopes, z, begin = _with_tangents(slope, y, start, list(params.values()))
@@ -141,7 +141,7 @@ def odeint(
     op = equations(Mesh, "mesh", stated, z, [time, *params.values()], *further)
     assert isinstance(op, Mesh)
     state = _State(y, time, named_dummy("h", ()), guess)
-    # Where no stage is known, all are the slope at the beginning.
+    # Without known stages, start all of them from the slope at the beginning of the step.
     last = _stepped(slope, state, tableau, stack([slope] * len(tableau.b)))
     step = _stepped(slope, state, tableau, guess) if op.kept else last
     solved = opaque(op, begin, times, *params)
@@ -150,7 +150,7 @@ def odeint(
 
 
 class _State(NamedTuple):
-    """What a step begins with: y, the time, the length of the step, and where roots may be near."""
+    """The start of a step: y, the time, the length of the step, and a start for its stages."""
 
     y: Expr
     time: Expr
@@ -159,7 +159,8 @@ class _State(NamedTuple):
 
 
 def _closed_over(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]]:
-    """A right side over y, time and params, and these by what it has from outside."""
+    """The right side over y, time and params, and the params by the parts they replace."""
+    # One symbol for y and time, because ``captured`` takes one.
     size = product(y.shape)
     both = named_dummy("both", (size + 1,))
     apart = {y: reshape(part(both, 0, size), y.shape), time: both[-1]}
@@ -171,9 +172,9 @@ def _closed_over(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]
 def _with_tangents(
     slope: Expr, y: Expr, start: Expr, params: Sequence[Expr]
 ) -> tuple[Expr, Expr, Expr]:
-    """Slopes, state and start of y and of its tangents: the variational equations.
+    """Slopes, state and start of y together with its tangents: the variational equations.
 
-    The rows of the state are y, and its derivatives by each element of y0 and of the params.
+    The rows of the state are y and its derivatives by each element of y0 and of the params.
     """
     n, free = product(y.shape), [p for p in params if p.dtype is float]
     inner = jacobian_matrix(slope, y)
@@ -190,15 +191,19 @@ def _with_tangents(
 
 
 class Mesh(Equations):
-    """The times at which SciPy's steps end; the operands are y0, t and params.
+    """The end times of SciPy's steps; the operands are y0, t and params.
 
-    The equations are the right side, over y, and over t as the first of the params; Radau's have
-    its derivative by y as a matrix, too.  The value is a vector: how many steps there are, the
-    times at which they begin and end, of which there are ``max_steps + 1`` with the last one
-    repeated, and for each time that is asked for the last node before it.  Behind that, ``kept``
-    numbers of each of so many steps are the stages of an implicit method as SciPy left them: the
-    roots are near there.  With ``sensitivities``, y is the first of the rows of the state, and the
-    others are its tangents.  It has no derivative.
+    The equations are the right side over y, with t as the first of the params.  Radau also has its
+    derivative by y as a matrix.  The value is a vector of these parts:
+
+    - the number of steps;
+    - the ``max_steps + 1`` times at which steps begin and end; the last time repeats;
+    - for each requested time, the index of the last node before it;
+    - ``kept`` numbers for each step, if it is not 0: the stages of an implicit method from SciPy.
+      They are close to the roots of our stage equations.
+
+    With ``sensitivities``, the rows of the state are y and then its tangents.  The op has no
+    derivative.
     """
 
     __slots__ = ("atol", "kept", "max_steps", "method", "rtol", "sensitivities")
@@ -239,7 +244,7 @@ class Mesh(Equations):
 
 
 def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
-    """What a step of length h makes of y, by stages that are looked for at ``start``."""
+    """The state after a step of length h; the search for implicit stages starts at ``start``."""
     y, time, h = state[:3]
 
     def at(f: Expr, point: Expr, c: Any) -> Expr:
@@ -260,7 +265,7 @@ def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
     parts = [ks[i] for i in range(len(method.b))]
     places = list(zip([moved(row, parts) for row in method.a], method.c, strict=True))
     residual = ks - stack([at(slope, *place) for place in places])
-    # The slope at each stage has one derivative, of which those by all stages are multiples.
+    # One derivative of the slope serves all stages: each block is a multiple of it.
     matrix, unit = jacobian_matrix(slope, y), jacobian_matrix(y, y)
     columns: list[list[Expr]] = [[] for _ in parts]
     for i, (row, place) in enumerate(zip(method.a, places, strict=True)):
@@ -280,14 +285,15 @@ def _on_mesh(
     solved: Expr,
     params: Mapping[Expr, Expr],
 ) -> Expr:
-    """The solution by steps along the mesh that was made, the operands of which have the rest.
+    """The solution by steps along the mesh ``solved``, whose operands hold the remaining data.
 
-    The last step leads to a time that was asked for.
+    The last step leads to a requested time.
     """
     y, time, h, guess = state
     op = solved.op
     assert isinstance(op, Mesh)
     times, most = solved.args[1], op.max_steps
+    # The parts of the mesh vector, in the order that ``Mesh`` describes.
     stages: Any = most + 2 + times.shape[0]  # type: ignore[operator]
     count, intervals = (
         opaque(ops.converted_op("int64"), x)
@@ -302,7 +308,7 @@ def _on_mesh(
     if op.kept:
         stages_flat = part(solved, stages, stages + most * op.kept)
         shape = (most, *guess.shape)
-        if op.sensitivities:  # the first rows are those of y
+        if op.sensitivities:  # the first rows belong to y
             stages_flat = take(reshape(stages_flat, (most, guess.shape[0], *op.x.shape)), 0, axis=2)
         values[named_dummy("stages", shape)] = reshape(stages_flat, shape)
     start, times, mesh, places, *saved = values
@@ -313,6 +319,7 @@ def _on_mesh(
     along = {time: begins, h: ends - begins}
     if saved:
         along[guess] = take(saved[0], arange(n), axis=0)
+    # The last step, from the mesh to each requested time, runs for all times at once.
     path = trajectory(step, y, start, along, {p: p for p in params}, n)
     last = take(nodes, places, axis=0)
     rows = {y: take(path, places, axis=0), time: last, h: times - last}
@@ -323,7 +330,7 @@ def _on_mesh(
 
 
 def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """As many meshes more: y0 has the axes of all of them, other operands have them or none."""
+    """A mesh for each element of the batch: y0 has all batch axes, another operand all or none."""
     op = node.op
     assert isinstance(op, Mesh)
     cores = [op.x.ndim, 1, *(p.ndim for p in op.params[1:])]
@@ -331,7 +338,7 @@ def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Exp
     operands = []
     for k, (x, has) in enumerate(args):
         core = x.shape[x.ndim - cores[k] :]
-        if has and x.ndim == 1 + cores[k]:  # no axes of the batch that was
+        if has and x.ndim == 1 + cores[k]:  # without the earlier batch axes
             x = reshape(x, (length, *(1 for _ in batch), *core))
         if has or not k or x.ndim > cores[k]:
             x = broadcast_to(x, (length, *batch, *core))

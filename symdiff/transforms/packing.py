@@ -1,4 +1,4 @@
-"""Several arrays as one: so the carries of a loop are, and the cotangents of its operands."""
+"""Several arrays in one: the carry of a loop, or the cotangents of its operands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _joined(shapes: Sequence[Shape]) -> bool:
-    """Whether arrays are joined along their first axis: parts of that are slices and no more."""
+    """Whether to join arrays along their first axis, so that parts are plain slices."""
     rest = {shape[1:] for shape in shapes}
     return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
 
@@ -28,7 +28,7 @@ def _alike(shapes: Sequence[Shape]) -> bool:
 
 
 def packed_shape(shapes: Sequence[Shape]) -> Shape:
-    """The shape of what ``packed`` makes of arrays of these shapes."""
+    """The shape of ``packed`` for arrays of these shapes."""
     if len(shapes) == 1:
         return shapes[0]
     if not shapes:
@@ -41,7 +41,7 @@ def packed_shape(shapes: Sequence[Shape]) -> Shape:
 
 
 def packed(values: Sequence[Expr]) -> Expr:
-    """Several arrays as one: joined or stacked if they fit, else all elements in one axis."""
+    """Pack arrays into one: joined or stacked if shapes allow, else flat in one axis."""
     if len(values) == 1:
         return values[0]
     shapes = [x.shape for x in values]
@@ -55,7 +55,7 @@ def packed(values: Sequence[Expr]) -> Expr:
 
 
 def unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
-    """The arrays in the last axes of what was packed, whatever axes are in front."""
+    """Split the last axes of a packed array into the arrays; leading axes stay in front."""
     if len(shapes) == 1:
         return [x]
     if not shapes:

@@ -1,7 +1,7 @@
-"""Sums and products in which what may be computed beforehand is one term, or one factor.
+"""Group the factors and terms that are known early into one factor or term.
 
-``a*c*b`` with a changing c is ``(a*b)*c``, where a*b is known before c is.  That is another order,
-and so another rounding of the last bits; divisors stay where they are.
+``a*c*b`` with a changing c becomes ``(a*b)*c``, where a*b is known before c is.  The new order may
+round the last bits differently; divisors stay where they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def regrouped(y: Expr, early: Collection[Expr]) -> tuple[Expr, dict[Expr, Expr]]:
-    """``y`` with symbols for sums and products of the symbols ``early``, and what these are.
+    """Return ``y`` with symbols for early sums and products, and the values of these symbols.
+
+    Early are those of the symbols ``early`` and of numbers only.
 
     >>> import symdiff as sd
     >>> a, b, c = sd.symbols("before1 before2 carried")
@@ -36,10 +38,11 @@ def regrouped(y: Expr, early: Collection[Expr]) -> tuple[Expr, dict[Expr, Expr]]
     for node in order:
         if not isinstance(node.op, ops.Symbol) and is_early.issuperset(node.args):
             is_early.add(node)
-    parts: dict[Expr, tuple[Number, list[Expr]]] = {}  # the factors of whole products
+    parts: dict[Expr, tuple[Number, list[Expr]]] = {}  # complete products and their factors
     inner: set[Expr] = set()
     for node in reversed(order):
         if node not in inner and node not in is_early and (_is_product(node) or _is_scaled(node)):
+            # From the outside in: a product inside another one belongs to the outer one's factors.
             parts[node] = _factors(node, reads, is_early, inner)
     products: dict[Expr, Expr] = {}
     done: dict[Expr, Expr] = {}
@@ -83,7 +86,7 @@ def _is_scaled(x: Expr) -> bool:
 def _factors(
     node: Expr, reads: Counter[Expr], is_early: Collection[Expr], inner: set[Expr]
 ) -> tuple[Number, list[Expr]]:
-    """The coefficient and the factors of a product, through products that nothing else reads."""
+    """The coefficient and factors of a product, through inner products without other readers."""
     coef: Number = 1
     factors: list[Expr] = []
     stack = [node]

@@ -1,12 +1,13 @@
 """Solutions of equations as nodes: roots, minimisers, and solutions of linear equations.
 
-``body(x, p..) = 0`` says what x is, however it was found: with F_x and F_p the derivatives of the
-body at the node x itself,
+``body(x, p..) = 0`` determines x, whatever algorithm finds it.  Let F_x and F_p be the derivatives
+of the body at the node x itself:
 
 - tangents: ``dx = -F_x^-1 F_p dp``;
 - cotangents: ``pbar = -F_p' w`` with ``F_x' w = g``.
 
-Both are expressions in the node, so that orders and modes close.  The start has no influence.
+Both are expressions in the node, so they have derivatives of all orders and modes again.  The start
+has no influence.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ if TYPE_CHECKING:
 
 
 class Equations(ops.Opaque):
-    """What is solved: expressions over the unknown x and over params, bound symbols both.
+    """Equations to solve: expressions over the unknown x and over params, all bound symbols.
 
-    The bound symbols are the same for all such ops, as those of scans are, so that equal equations
-    are one op.  Therefore they never meet an operand: who works on them takes ``opened``.
+    All such ops use the same bound symbols, as scans do, so that equal equations are one op.
+    Therefore these symbols must never meet an operand: code that works on them takes ``opened``.
     """
 
     __slots__ = ("__dict__", "name", "outputs", "params", "x")
@@ -65,11 +66,11 @@ class Equations(ops.Opaque):
 
     @property
     def body(self) -> Expr:
-        """What x makes 0, or of a linear equation its left side."""
+        """The expression that x makes 0; for a linear equation, its left side."""
         return self.outputs[0]
 
     def further(self) -> tuple[Any, ...]:
-        """The parameters behind those of all equations."""
+        """The additional parameters of a subclass."""
         return ()
 
     def result(self, *shapes: Shape) -> Shape:
@@ -81,7 +82,7 @@ class Equations(ops.Opaque):
 
     @property
     def shown(self) -> Expr:
-        """What a text has of the equations."""
+        """The expression that a printed text shows."""
         return self.body
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
@@ -97,7 +98,7 @@ class Equations(ops.Opaque):
 
     @cached_property
     def opened(self) -> Opened:
-        """The equations over symbols that stand in no other expression."""
+        """The equations over fresh symbols that no other expression contains."""
         symbols = (self.x, *self.params)
         fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}
         outputs = replaced(self.outputs, fresh)
@@ -115,12 +116,12 @@ class Opened(NamedTuple):
 class Root(Equations):
     """``x`` with ``body(x, p..) = 0``; the operands are a start and params.
 
-    The outputs are the body, and its derivative by x as matrices, lead + (n, n): x has the shape
-    lead + core, of n elements in the core, and what is in front is a batch of roots.  A minimiser,
-    whose body is a gradient, has the objective besides, of shape lead.
+    The outputs are the body and its derivative by x, matrices of shape lead + (n, n).  x has the
+    shape lead + core: the core has n elements, the axes in front are a batch of roots.  A
+    minimiser, whose body is a gradient, has a third output: the objective, of shape lead.
 
-    ``solver``: a function of the user's that looks for x, None for none; ``max_steps``: of Newton's
-    method.
+    ``solver``: the user's function that searches for x, or None; ``max_steps``: the maximum number
+    of Newton steps.
     """
 
     __slots__ = ("max_steps", "solver")
@@ -148,6 +149,7 @@ class Root(Equations):
 
     @property
     def shown(self) -> Expr:
+        # A reader knows a minimiser by its objective, not by the gradient.
         return self.outputs[-1] if self.is_minimum else self.body
 
     @property
@@ -159,8 +161,8 @@ class Root(Equations):
 class LinearSolution(Equations):
     """``x`` with ``body(x, p..) = b``, the body linear in x; the operands are b and params.
 
-    ``method``: how it is computed; ``rtol``: what may be left, in units of b; ``lead``: how many of
-    the axes are a batch of equations.
+    ``method``: the algorithm; ``rtol``: the bound of the residual relative to b, by norms;
+    ``lead``: the number of batch axes.
     """
 
     __slots__ = ("lead", "max_steps", "method", "rtol")
@@ -189,7 +191,7 @@ class LinearSolution(Equations):
 
     @cached_property
     def transposed_body(self) -> tuple[Expr, Expr]:
-        """The transposed map over ``opened``, and its unknown."""
+        """The transposed map over the symbols of ``opened``, and its unknown."""
         o = self.opened
         w = named_dummy("w", o.x.shape)
         flow = pullback([o.outputs[0]], [o.x], [Flow(w, NONE)])[0]
@@ -205,7 +207,7 @@ def equations(
     params: Sequence[Expr],
     *further: Any,
 ) -> Equations:
-    """The op of equations over any symbols of their own."""
+    """The op of equations over any symbols, which it renames to the bound symbols of all ops."""
     roles = [("x", 0, x), *(("p", k, p) for k, p in enumerate(params))]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     renamed = tuple(replaced(outputs, place)), place[x], tuple([place[p] for p in params])
@@ -213,7 +215,7 @@ def equations(
 
 
 def jacobian_matrix(body: Expr, x: Expr) -> Expr:
-    """The derivative of a body by its unknown, as a matrix."""
+    """The derivative of a body by its unknown, as a square matrix."""
     n = product(x.shape)
     return reshape(jacobian(body, x), (n, n))
 
@@ -222,16 +224,16 @@ def jacobian_matrix(body: Expr, x: Expr) -> Expr:
 
 
 class _SolutionRule(JointStatement):
-    """What is common: the equations are pushed and pulled at the node, then solved for."""
+    """The common part: differentiate the equations at the node, then solve the linear system."""
 
     __slots__ = ()
 
     def solved(self, flow: Flow, transposed: bool) -> Flow:
-        """What x has to change by, for what the equations have too much; or the transpose."""
+        """The solution of the linearised equations, or of their transpose, for a right side."""
         raise NotImplementedError
 
     def excess(self, tangents: Mapping[int, Flow]) -> Flow | None:
-        """What the body changes by for tangents of params, by the places of operands."""
+        """The tangent of the body for tangents of params; keys are indices of operands."""
         o = self.op().opened
         seeds = {o.params[k - 1]: t for k, t in tangents.items() if k}
         if not seeds:
@@ -241,7 +243,7 @@ class _SolutionRule(JointStatement):
         return None if flow is None else self.at_operands(flow)
 
     def of_params(self, w: Flow, places: Sequence[int]) -> dict[int, Flow]:
-        """What a cotangent of the body gives to params, by the places of operands."""
+        """The cotangents of params for a cotangent of the body; keys are indices of operands."""
         o = self.op().opened
         wanted = [k for k in places if k]
         flows = pullback([o.outputs[0]], [o.params[k - 1] for k in wanted], [w]) if wanted else []
@@ -256,12 +258,12 @@ class _SolutionRule(JointStatement):
         return op
 
     def at_operands(self, flow: Flow) -> Flow:
-        """A flow of the equations where x is the node, and params are the operands."""
+        """Substitute the node for x and the operands for params in a flow of the equations."""
         return Flow(at_solution(self.node, [flow.expr])[0], flow.mark)
 
 
 def at_solution(node: Expr, xs: Sequence[Expr]) -> list[Expr]:
-    """What expressions over the opened symbols of a node's equations are at its value."""
+    """Substitute the node and its operands for the opened symbols of its equations."""
     op = node.op
     assert isinstance(op, Equations)
     o = op.opened
@@ -290,11 +292,13 @@ class RootRule(_SolutionRule):
         """``-F_x^-1 r``, or with F_x transposed; r may have more leading axes."""
         op = self.op()
         assert isinstance(op, Root)
+        # The Jacobian matrix is an expression at the node: the solution's derivatives see it, too.
         (matrix,) = at_solution(self.node, [op.opened.outputs[1]])
         shape, core = flow.expr.shape, self.node.ndim - len(op.lead)
         batch = shape[: len(shape) - core]
         columns = reshape(flow.expr, (*batch, op.outputs[1].shape[-1], 1))
         solution = opaque(_SOLVE, matrix_transpose(matrix) if transposed else matrix, columns)
+        # A solution mixes all elements, so the zeros of a marked flow are no longer visible.
         return Flow(scale(-1, reshape(solution, shape)), DEEP if flow.mark else NONE)
 
 
@@ -308,7 +312,7 @@ class LinearSolutionRule(_SolutionRule):
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
-        """One solution for the tangents of all params, one for that of b."""
+        """One solution for the tangents of all params, one for the tangent of b."""
         rule = LinearSolutionRule(node, 0)
         flows = [rule.solved(tangents[0], transposed=False)] if 0 in tangents else []
         excess = rule.excess(tangents)
@@ -326,12 +330,13 @@ class LinearSolutionRule(_SolutionRule):
         return {0: w, **of_params} if 0 in places else of_params
 
     def solved(self, flow: Flow, transposed: bool) -> Flow:
-        """``L^-1 r``, or that of the transposed map; r may have more leading axes."""
+        """``L^-1 r``, or the solution for the transposed map; r may have more leading axes."""
         op = self.op()
         assert isinstance(op, LinearSolution)
         o = op.opened
         body, x = op.transposed_body if transposed else (o.outputs[0], o.x)
         extra, lead = flow.expr.shape[: flow.expr.ndim - x.ndim], op.lead
+        # Each additional axis becomes a batch axis of the map itself.
         for dim in reversed(extra):
             wide = named_dummy("x", (dim, *x.shape))
             (body,), x = batched([body], {x: wide}, dim), wide
@@ -345,7 +350,7 @@ class LinearSolutionRule(_SolutionRule):
 
 
 def _batched_equations(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """One solution that has the new axis first."""
+    """One solution with the new axis first."""
     op = node.op
     assert isinstance(op, Equations)
     o = op.opened
@@ -356,10 +361,11 @@ def _batched_equations(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -
     outputs = batched(o.outputs, wide, length)
     further = op.further()
     if isinstance(op, LinearSolution):
+        # The last parameter of a linear solution counts its batch axes.
         further = (*further[:-1], op.lead + 1)
     elif further[0] is not None:
         raise Unsupported(
-            f"batch: {op.name} has a solver, which looks for one solution; leave it out, or loop"
+            f"batch: {op.name} has a solver, which finds one solution; leave it out, or use scan"
         )
     params = [wide.get(p, p) for p in o.params]
     system = equations(type(op), op.name, outputs, wide[o.x], params, *further)
@@ -367,7 +373,7 @@ def _batched_equations(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -
 
 
 def _kinks(node: Expr) -> list[Kink]:
-    """The kinks that derivatives in the equations meet where they are solved."""
+    """The kinks that derivatives of the equations meet at the solution."""
     op = node.op
     assert isinstance(op, Equations)
     return [

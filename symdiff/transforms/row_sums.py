@@ -1,13 +1,13 @@
-"""Expressions over data in parts: what is computed for each part, and how parts make the whole.
+"""Expressions over data in parts: the computation on each part, and the combination of the parts.
 
-Data has rows along one axis, known by name.  Where every node works on each row by itself until
-rows are summed, sums over parts of the rows are all that the parts have to say: an expression of
-such sums is computed in *passes*, of which each needs the sums of those before it.  The mean of a
-loss takes one; a standard deviation takes two, for the mean is needed before squares are summed.
-That a graph is of this kind is read off its ops: what nobody knows to be is refused.
+Data has rows along one named axis.  If every node works on each row separately until rows are
+summed, then each part contributes only its sums.  An expression of such sums is computed in
+*passes*, each of which needs the sums of the earlier ones.  The mean of a loss takes one pass.  A
+standard deviation takes two, because squares need the mean first.  The ops of the graph show
+whether it has this form; ops without a known rule are refused.
 
-Each pass is a program of its own, and two programs may round the same rows differently.  So what a
-comparison decides is decided in one pass and handed on to those after it, as data.
+Each pass is a program of its own, and two programs may round the same rows differently.  So one
+pass decides each comparison, and later passes receive the decision as data.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ __all__ = ["Pass", "Plan", "RowSum", "row_sums"]
 
 
 class RowSum(NamedTuple):
-    """What parts are asked for: the value of ``part`` on their rows is their share in ``whole``.
+    """A sum over rows: each part of the data contributes the value of ``part`` to ``whole``.
 
-    ``whole`` is the symbol that stands for it.  NumPy's function ``join`` makes one share of two.
+    ``whole`` is the symbol of the sum.  NumPy's function ``join`` combines two contributions.
     """
 
     whole: Expr
@@ -50,9 +50,9 @@ class RowSum(NamedTuple):
 class Pass(NamedTuple):
     """One walk over the data.
 
-    ``given``: symbols that this pass and later ones contain, and what they are in terms of earlier
-    sums and of what was given before.  ``kept``: symbols that parts contain in later passes, and
-    what the same part computes for them in this one.
+    ``given``: symbols in this pass and later ones, with their values in terms of earlier sums and
+    earlier given symbols.  ``kept``: symbols in the parts of later passes, with the expressions
+    that compute their values on the same part in this pass.
     """
 
     given: tuple[tuple[Expr, Expr], ...]
@@ -61,10 +61,10 @@ class Pass(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Passes over the rows, and the results in terms of their sums and of what was given.
+    """Passes over the rows, and the results in terms of their sums and given symbols.
 
-    ``rows`` is a symbol of an array without elements, whose first axis is as long as all rows
-    together: the passes and the results contain the length of that axis, if they need it.
+    ``rows`` is a symbol of an array without elements.  The length of its first axis is the total
+    number of rows: passes and results contain this length if they need it.
     """
 
     rows: Expr
@@ -79,7 +79,7 @@ class Plan(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """Of a node: its axis of rows or None, and the passes that are over when it is known."""
+    """The axis of rows of a node, or None, and the number of passes before it is known."""
 
     axis: int | None
     level: int
@@ -89,12 +89,12 @@ _ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
 
 def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
-    """How ``outputs`` are computed from sums over parts of the rows along the axis ``over``.
+    """Plan the computation of ``outputs`` from sums over parts of the rows along the axis ``over``.
 
-    A sum over rows is one of the graph's, or what other ops that reduce declare to be one
+    Sums over rows are the graph's sums, and ops that declare how to combine two parts
     (``Opaque.of_two``): extremes, products, logsumexp.
 
-    Raises NotAdditive, with the node and the reason, where nobody can tell.
+    Raises NotAdditive, with the node and the reason, if no rule shows that a node is a sum.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", "n")
@@ -122,7 +122,7 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
     for node in order:
         names = set(Length(node.op.name).names) if isinstance(node.op, ops.Size) else set()
         if names - elsewhere and over not in names:
-            sums[node] = "maximum"  # an axis of the parts alone, which is as long in all of them
+            sums[node] = "maximum"  # an axis of equal length in all parts
             levels[node] = _Known(None, 1)
         else:
             levels[node] = _read(node, over, levels, sums)
@@ -133,7 +133,7 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
 
 
 def _rows(node: Expr, over: str) -> list[int]:
-    """The axes of a node whose length is that of the rows, or computed from it."""
+    """The axes of a node whose length is, or depends on, the number of rows."""
     return [k for k, dim in enumerate(node.shape) if _counts(dim, over)]
 
 
@@ -142,7 +142,7 @@ def _counts(dim: Dim, over: str) -> bool:
 
 
 def _read(node: Expr, over: str, known: dict[Expr, _Known], sums: dict[Expr, str]) -> _Known:
-    """What is to be known of a node, whose operands are; sums over rows go to ``sums``."""
+    """The row axis and level of a node with known operands; add sums over rows to ``sums``."""
     op, axes = node.op, _rows(node, over)
     of_rows = [arg for arg in node.args if known[arg].axis is not None]
     level = max((known[arg].level for arg in node.args), default=0)
@@ -177,7 +177,7 @@ def _refused(why: str, node: Expr) -> NotAdditive:
 
 
 def _check_letters(node: Expr, over: str) -> None:
-    """All axes of rows that a contraction meets are to be one: it has one letter, once at most."""
+    """Raise NotAdditive if a contraction combines two axes of rows; one label may occur once."""
     op = node.op
     assert isinstance(op, ops.Contract)
     met = {
@@ -192,7 +192,7 @@ def _check_letters(node: Expr, over: str) -> None:
 
 
 def _join(node: Expr, over: str) -> str:
-    """The function that makes one of the sums of two parts."""
+    """The NumPy function that combines this sum over two parts."""
     op = node.op
     if isinstance(op, ops.Contract):
         return "add"
@@ -204,7 +204,7 @@ def _join(node: Expr, over: str) -> str:
 
 
 def _by_row(node: Expr, k: int, axis: int | None) -> bool:
-    """Whether ``node`` works on each element of this axis of its operand k by itself."""
+    """Whether ``node`` works on each element along this axis of its operand k separately."""
     op, arg = node.op, node.args[k]
     if axis is None or isinstance(op, _ELEMENTWISE):
         return True
@@ -230,11 +230,11 @@ def _by_row(node: Expr, k: int, axis: int | None) -> bool:
 
 
 class _Place(NamedTuple):
-    """Of an extreme of the rows of a part: which rows are it, its value, and the next one's.
+    """The position of an extreme in a part's rows: its ties, its value, and the next extreme.
 
-    A later pass may round the rows otherwise than the pass that found the extreme.  By these
-    symbols of what that pass found it knows which rows are the extreme, and that the others are
-    not.  A nan is the extreme, too, though it equals nothing.
+    A later pass may round the rows differently from the pass that found the extreme.  These symbols
+    carry the decision over: which rows are the extreme, and a bound for the others.  A nan counts
+    as the extreme, although it equals nothing.
     """
 
     ties: Expr
@@ -243,7 +243,7 @@ class _Place(NamedTuple):
 
     @classmethod
     def of(cls, extreme: Expr, i: int) -> _Place:
-        """Symbols for the place of an extreme."""
+        """Symbols for the position of an extreme."""
         rows = extreme.args[0]
         return cls(
             named_dummy(f"ties[{i}]", rows.shape, bool),
@@ -252,7 +252,7 @@ class _Place(NamedTuple):
         )
 
     def kept(self, op: Extreme, rows: Expr, value: Expr) -> list[tuple[Expr, Expr]]:
-        """The symbols, and what they are where ``value`` is found of ``rows``."""
+        """The symbols, with their values in the pass that computes ``value`` from ``rows``."""
         ties = primitive("equal", rows, stretched(value, rows))
         ties = primitive("logical_or", ties, primitive("not_equal", rows, rows))
         worst = full(rows.shape, -math.inf if op.name == "max" else math.inf)
@@ -260,7 +260,7 @@ class _Place(NamedTuple):
         return list(zip(self, (ties, value, remaining), strict=True))
 
     def ordered(self, op: Extreme, rows: Expr) -> Expr:
-        """Rows that were computed again, at their side of the extreme."""
+        """Recomputed rows, clipped to their side of the extreme."""
         bound = stretched(self.others, rows)
         pair = (rows, bound) if op.name == "max" else (bound, rows)
         beyond = select(primitive("less_equal", *pair), rows, bound)
@@ -268,12 +268,12 @@ class _Place(NamedTuple):
 
 
 class _Planner:
-    """What each pass computes; its nodes are those of the outputs.
+    """Plan the passes for the nodes of the outputs.
 
-    ``given`` has the symbols of nodes without rows that are computed before a pass, for rows and
-    for later passes.  ``handed`` are those of them that are comparisons which several programs
-    need, with the first pass that does; ``kept`` the same of rows, with a symbol for later passes.
-    ``compared`` has, for each pass, the extremes of earlier ones that it compares rows with.
+    ``given`` maps nodes without rows to symbols; they are computed before a pass, for its rows and
+    for later passes.  ``handed`` maps comparisons among them that several programs need to the
+    first pass that needs them.  ``kept`` does so for comparisons of rows, with a symbol for later
+    passes.  ``compared`` lists, for each pass, the earlier extremes that it compares rows with.
     """
 
     def __init__(
@@ -292,7 +292,7 @@ class _Planner:
             name += "_"
         self.rows, self.number = named_dummy(f"rows of {over}", (Length(name), 0)), named_size(name)
         self.wholes = {x: named_dummy(f"sum[{i}]", x.shape, x.dtype) for i, x in enumerate(sums)}
-        # What rows need of what is no row, and is not known before the first pass.
+        # Values without rows that rows need, and that are known only after a pass.
         in_parts = [x for x in order if x in sums or known[x].axis is not None]
         needed = dict.fromkeys(
             arg for x in in_parts for arg in x.args if known[arg].axis is None and known[arg].level
@@ -328,9 +328,10 @@ class _Planner:
         return Plan(self.rows, tuple(passes), tuple([values[y] for y in self.outputs]))
 
     def _part(self, p: int) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
-        """Nodes as the parts compute them in a pass, and their shares in the sums."""
+        """Nodes as the parts compute them in a pass, and their contributions to the sums."""
         part: dict[Expr, Expr] = {}
         shares: dict[Expr, Expr] = {}
+        # Clip rows to their earlier order, so that the pass decides ties as the earlier pass did.
         snapped = defaultdict(list)
         for extreme in self.compared[p]:
             snapped[extreme.args[0]].append(extreme)
@@ -343,6 +344,7 @@ class _Planner:
                 continue
             if all(arg in part for arg in x.args):
                 part[x] = rebuild(x, tuple([part[arg] for arg in x.args]))
+                # A sum's value on one part is a contribution, never an operand of that part.
                 if x in self.sums:
                     shares[x] = part.pop(x)
             if x in self.given:
@@ -352,7 +354,7 @@ class _Planner:
         return part, shares
 
     def _whole(self, p: int) -> dict[Expr, Expr]:
-        """Nodes without rows as they are computed of sums, before a pass or after the last one."""
+        """Nodes without rows as computed from the sums before pass p, or after the last pass."""
         values: dict[Expr, Expr] = {}
         for x in self.order:
             if self._is_number(x):
@@ -368,12 +370,12 @@ class _Planner:
     def _is_number(self, x: Expr) -> bool:
         return isinstance(x.op, ops.Size) and x.op.name == self.over
 
-    # What is decided once ------------------------------------------------------------------------
+    # Decisions made once -------------------------------------------------------------------------
 
     def _read_by_passes(self) -> list[set[Expr]]:
-        """What the parts read or compute in each pass; ``kept`` are comparisons that recur.
+        """The nodes that parts read or compute in each pass; add repeated comparisons to ``kept``.
 
-        A comparison of a pass is one of the passes after it, which read no more of its operands.
+        A pass computes a comparison; the passes after it read the result in place of its operands.
         """
         exact = self._exact(self.given)
         first: dict[Expr, int] = {}
@@ -393,7 +395,7 @@ class _Planner:
         return read
 
     def _given_anew(self) -> list[list[Expr]]:
-        """What is given to each pass that none before it was given."""
+        """The given symbols that are new in each pass."""
         new, shown = [], set[Expr]()
         for p in self.passes:
             new.append([x for x in self.given if x in self.read[p] and x not in shown])
@@ -401,7 +403,7 @@ class _Planner:
         return new
 
     def _hand_on(self) -> None:
-        """Comparisons without rows that several programs need: they are given by the first."""
+        """Let the first program that needs a comparison without rows compute it for the others."""
         exact = self._exact(self.sums)
         programs = []
         for p in self.passes:
@@ -418,7 +420,7 @@ class _Planner:
                     self.new[users[0]].append(x)
 
     def _exact(self, known: Iterable[Expr]) -> set[Expr]:
-        """Nodes that have the same bits in all programs: data, as the ``known`` are, and moved."""
+        """Nodes with the same bits in all programs: data, ``known`` nodes, and moved copies."""
         exact = set(known)
         for x in self.order:
             op = x.op
@@ -456,7 +458,7 @@ def _extreme(node: Expr) -> Extreme:
 
 
 def _decides(x: Expr, exact: Container[Expr]) -> bool:
-    """Whether a node compares real numbers that may be rounded otherwise in another program."""
+    """Whether a node compares real numbers that another program may round differently."""
     return (
         x.dtype is bool
         and isinstance(x.op, ops.Pointwise)
@@ -465,7 +467,7 @@ def _decides(x: Expr, exact: Container[Expr]) -> bool:
 
 
 def _reached(roots: Iterable[Expr], ends: Container[Expr]) -> set[Expr]:
-    """Nodes that the roots are computed from, with nothing beneath the ``ends``."""
+    """The nodes that the roots depend on; the walk stops at ``ends``."""
     reached = set(roots)
     waiting = list(reached)
     while waiting:

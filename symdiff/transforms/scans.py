@@ -1,15 +1,15 @@
-"""Loops as one node: a scan, whose value is all that its carry went through.
+"""Loops as one node: a scan, whose value is the sequence of all its carries.
 
 ``s_0 = init, s_t = body(s_(t-1), x_t.., p..)``.  The body is an expression over bound symbols; the
-node has the operands init, xs, params.  Derivatives are scans again, of the linearised body, so
-that orders and modes close:
+node has the operands init, xs, params.  Derivatives are scans of the linearised body, so they have
+derivatives of all orders and modes again:
 
 - tangents: ``ds_t = F_s ds_(t-1) + b_t``, where ``b = F_x dx + F_p dp``;
-- cotangents: ``l_(t-1) = g_(t-1) + F_s' l_t``, the other way round, from ``l_n = g_n``; then
+- cotangents: ``l_(t-1) = g_(t-1) + F_s' l_t``, in reverse order, from ``l_n = g_n``; then
   ``xbar_t = F_x' l_t`` and ``pbar = sum_t F_p' l_t``.
 
-Only what depends on ds or l stays in their loops: the body is computed for all t at once, from the
-trajectory, as the value of ``vectorised``, and pulled and pushed there.
+Only parts that depend on ds or l stay in these loops.  The trajectory gives the body's values for
+all t at once, as ``vectorised``; the rules differentiate that expression.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim, Shape
 
-# What is computed for all steps at once has in each at most so many times the elements of the carry
-# and the xs: else it would need more memory than the loop that it is taken out of.
+# A part that is computed for all steps at once has at most this many times the elements of the
+# carry and the xs in each step.  A larger part would need more memory than the loop around it.
 _WIDER = 4
-# What a symbolic length counts there.
+# The assumed value of a symbolic length in this estimate.
 _SOME = 64
 
 
@@ -61,7 +61,7 @@ _Looped = TypeVar("_Looped", bound="Looped")
 
 
 class Looped(ops.Opaque):
-    """A body that is run for each step; the operands are init, xs, and params."""
+    """The base of loops: a body that runs once for each step; operands are init, xs and params."""
 
     __slots__ = ("__dict__", "body", "carry", "length", "params", "reverse", "xs")
     fields = ("length", "reverse")
@@ -99,12 +99,12 @@ class Looped(ops.Opaque):
 class Scan(Looped):
     """``s_0 = init, s_t = body(s_(t-1), x_t.., p..)``; the value is all of s, (length + 1, *carry).
 
-    Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last place to the
+    Operands: init, xs, each (length, *x), and params.  ``reverse``: from the last position to the
     first, ``s_length = init, s_(t-1) = body(s_t, x_t.., p..)``.
 
-    The bound symbols carry, xs and params are the same for all scans, by ``bound_symbol``, so that
-    equal bodies are one op.  For that reason they never meet an operand: who works on the body
-    takes ``opened``, where they are fresh.
+    All scans use the same bound symbols, from ``bound_symbol``, so that equal bodies are one op.
+    Therefore these symbols must never meet an operand: code that works on the body takes
+    ``opened``, whose symbols are fresh.
     """
 
     __slots__ = ()
@@ -130,10 +130,10 @@ class Scan(Looped):
 
     @cached_property
     def opened(self) -> _Opened:
-        """The body over symbols that stand in no other expression.
+        """The body over fresh symbols that no other expression contains.
 
-        Inside of a scan others are scanned, over the same bound symbols: a rule that mixed these
-        with operands would take the inner one's for the outer one's.
+        A body may contain scans over the same bound symbols.  A rule that mixed these symbols with
+        operands would confuse the inner ones with the outer ones.
         """
         fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in self.symbols}
         (body,) = replaced([self.body], fresh)
@@ -147,9 +147,10 @@ class Scan(Looped):
 
 
 class _Opened(NamedTuple):
-    """The body of a scan, and the same for all steps at once.
+    """The body of a scan, and its values for all steps at once.
 
-    ``vectorised`` is made of ``before``, (length, *carry), of ``columns``, the xs, and of params.
+    ``vectorised`` is an expression in ``before``, (length, *carry), in ``columns``, the xs, and in
+    params.
     """
 
     body: Expr
@@ -170,7 +171,7 @@ def looped_op(
     length: Dim,
     reverse: bool,
 ) -> _Looped:
-    """The op of a class, of a body over any symbols of its own."""
+    """The op of class ``cls`` for a body over any symbols, renamed to the common bound symbols."""
     roles = [("c", 0, carry), *(("x", k, x) for k, x in enumerate(xs))]
     roles += [("p", k, p) for k, p in enumerate(params)]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
@@ -182,6 +183,7 @@ def looped_op(
 
 # Nodes --------------------------------------------------------------------------------------------
 
+# Levels of nodes in a body: independent of the step, dependent on xs only, dependent on the carry.
 _FREE, _ALONG, _INSIDE = 0, 1, 2
 
 
@@ -195,19 +197,20 @@ def trajectory(
     reverse: bool = False,
     rows: tuple[Any, Any] | None = None,
 ) -> Expr:
-    """All that the carry goes through: init and what ``body`` makes of it, (length + 1, *carry).
+    """All carries: init, and the result of ``body`` after each step, (length + 1, *carry).
 
     Args:
-        body: over carry, the keys of xs and params, which stand in no operand, and what it takes
-            from outside, as one more operand each.
-        carry: a symbol; init has its shape.
+        body: over carry and the keys of xs and params, none of which is in an operand.  Each part
+            that it takes from outside becomes one more operand.
+        carry: a symbol of the shape of init.
         xs: by symbol, expressions with one more leading axis, of this length.
-        params: by symbol, expressions of its shape.
-        length: how many steps there are in xs.
-        reverse: whether the steps go from the last place to the first.
-        rows: those that are done, from one up to another; all of them by default.
+        params: by symbol, expressions of the symbol's shape.
+        length: the number of steps in xs.
+        reverse: whether the steps go from the last position to the first.
+        rows: the steps to run, from the first up to but without the second; all by default.
 
-    What depends on no carry is no part of the loop: it is computed once, or for all steps at once.
+    Parts that do not depend on the carry leave the loop: they are computed once, or for all steps
+    at once.
     """
     first, stop = rows or (0, length)
     done = stop - first  # type: ignore[operator]
@@ -215,10 +218,12 @@ def trajectory(
         return expand_dims(init, 0)
     body = as_real(body)
     levels = _levels(body, carry, xs)
+    # No step depends on the one before it: no loop at all.
     if levels[body] < _INSIDE:
         (each,) = _batched([body], xs, params, length)
         ends = [expand_dims(init, 0), part(each, first, stop)]
         return concat(ends[::-1] if reverse else ends)
+    # A linear body with a zero start, such as a tangent without contributions, stays zero.
     if is_zero(init) and is_zero(replaced([body], {carry: full(carry.shape, 0)})[0]):
         return full((done + 1, *carry.shape), 0)
     columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
@@ -226,6 +231,7 @@ def trajectory(
     place: dict[Expr, Expr] = {}
     boxes = _black_boxes(body, levels)
     levels = _levels(body, carry, xs, boxes)
+    # Each largest part without the carry becomes an operand.
     for node in _outermost(body, carry, levels):
         along = levels[node] == _ALONG
         (value,) = (_batched if along else _closed)([node], xs, params, length)
@@ -238,12 +244,15 @@ def trajectory(
     (body,) = replaced([body], place)
     each_step = {symbol: value for value, symbol in columns.items()}
     fixed = {symbol: value for value, symbol in invariant.items()}
+    # Group what is known before a step, so that each step has fewer operations.  A custom function
+    # must not run for all steps at once, so bodies with one stay as they are.
     body, parts = (body, {}) if boxes else regrouped(body, {*each_step, *fixed})
     for symbol, formula in parts.items():
         if not each_step.keys().isdisjoint(topological([formula])):
             (each_step[symbol],) = _batched([formula], each_step, fixed, done)
         else:
             (fixed[symbol],) = _closed([formula], each_step, fixed, done)
+    # Regrouping may leave operands without a use.
     live = set(topological([body]))
     each_step, fixed = ({x: v for x, v in both.items() if x in live} for both in (each_step, fixed))
     op = looped_op(Scan, body, carry, [*each_step], [*fixed], done, reverse)
@@ -251,7 +260,7 @@ def trajectory(
 
 
 def _black_boxes(body: Expr, levels: Mapping[Expr, int]) -> dict[Expr, int]:
-    """What nobody knows the values of for all steps at once: it is called in each of them."""
+    """Nodes without a batching rule, such as custom functions: the loop calls them in each step."""
     black_boxes = {}
     for node in topological([body]):
         if levels[node] != _ALONG or not isinstance(node.op, ops.Opaque):
@@ -267,11 +276,10 @@ def _black_boxes(body: Expr, levels: Mapping[Expr, int]) -> dict[Expr, int]:
 def captured(
     outputs: Sequence[Expr], symbol: Expr, others: Iterable[Expr] = ()
 ) -> tuple[list[Expr], dict[Expr, Expr]]:
-    """Bodies over symbols and parameters, and these by what the bodies have from outside.
+    """Return bodies over symbols and parameters, and the parameters by the parts they replace.
 
-    The largest parts without the symbol, and others, are parameters, so that they are computed
-    once.
-
+    The largest parts without the symbol and ``others`` become parameters, so that they are
+    computed once.
     >>> import symdiff as sd
     >>> a, x = sd.symbol("a"), named_dummy("x", ())
     >>> bodies, params = captured([sd.atan2(x, sd.exp(a))], x)
@@ -290,14 +298,14 @@ def captured(
 
 
 def standing_for(node: Expr, number: Expr) -> Expr:
-    """A symbol of numbers where a node stood: a condition, if that was one."""
+    """The expression for ``node`` in terms of numbers: a condition if the node was one."""
     return primitive("not_equal", number, number_node(0)) if node.dtype is bool else number
 
 
 def _levels(
     body: Expr, carry: Expr, xs: Iterable[Expr], others: Mapping[Expr, int] | None = None
 ) -> dict[Expr, int]:
-    """For each node, whether it depends on the carry, on xs, or on neither; of others, given."""
+    """For each node, whether it depends on the carry, on xs, or on neither; ``others`` known."""
     levels = {**dict.fromkeys(xs, _ALONG), **(others or {})}
     levels[carry] = _INSIDE
     for node in topological([body]):
@@ -307,8 +315,8 @@ def _levels(
 
 
 def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
-    """The largest parts of the body without the carry that are operands, by first use."""
-    # What all of a part takes at once, and what is there anyhow.
+    """The largest parts of the body without the carry that become operands, by first use."""
+    # For each part its widest intermediate value, against the size of carry and xs.
     widest: dict[Expr, int] = {}
     budget = _elements(carry.shape)
     for node in topological([body]):
@@ -331,7 +339,7 @@ def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr
 
 
 def _is_apart(node: Expr) -> bool:
-    """Whether a part is worth an operand: it is no number, and no other one that is stretched."""
+    """Whether a part is worth an operand: neither a number nor only a stretched other part."""
     op = node.op
     if isinstance(op, ops.Symbol):
         return True
@@ -353,8 +361,8 @@ def _closed(
 def _batched(
     outputs: Sequence[Expr], xs: Mapping[Expr, Expr], params: Mapping[Expr, Expr], length: Dim
 ) -> list[Expr]:
-    """What is made of xs and params for all steps at once."""
-    # By stand-ins: neither batching nor replacing has to look into operands.
+    """Compute outputs over xs and params for all steps at once."""
+    # Over fresh symbols: neither batching nor replacing then walks into the operands.
     columns = {x: named_dummy(x.name, value.shape, value.dtype) for x, value in xs.items()}
     wide = batched(outputs, columns, length)
     values = {column: xs[x] for x, column in columns.items()}
@@ -362,7 +370,7 @@ def _batched(
 
 
 def part(x: Expr, start: Any, stop: Any, axis: int = 0) -> Expr:
-    """``x[start:stop]`` along an axis, lengths counted from the front."""
+    """``x[start:stop]`` along an axis, where start and stop count from the front."""
     return linear(_part_op(x.shape[axis:], start, stop), x)
 
 
@@ -376,13 +384,13 @@ def _part_op(shape: Shape, start: Any, stop: Any) -> ops.Linear:
 
 
 class ScanRule(JointStatement):
-    """Tangents are scanned as the value is, cotangents the other way round."""
+    """Scan tangents in the order of the values, cotangents in the reverse order."""
 
     __slots__ = ()
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
-        """One scan for the tangents of all operands: each by itself, they would double by order."""
+        """One scan for all tangents: one scan for each would double the graph at every order."""
         loop = ScanRule(node, 0)
         op = loop._op()
         o, n = op.opened, op.length
@@ -390,7 +398,7 @@ class ScanRule(JointStatement):
         lead, shape = len(shape), shape + o.carry.shape
         wanted = (*o.columns, *o.params)
         seeds = {wanted[k - 1]: t for k, t in tangents.items() if k}
-        share: Flow | None = None  # of xs and params, in each step: the steps in front
+        share: Flow | None = None  # of xs and params; first axis: steps
         if seeds:
             share = pushforward(topological([o.vectorised]), [o.vectorised], seeds)[0]
             share = None if share is None else loop._at_operands([share])[0]
@@ -399,13 +407,16 @@ class ScanRule(JointStatement):
         if share is None and 0 not in tangents:
             return []
         rows, alone = (0, n), 0 not in tangents and share is not None
+        # Without a tangent of init, the first step's contribution starts the loop, unmarked.
         if alone and share is not None and not share.mark and isinstance(n, int) and n:
-            # Behind the first step there is a tangent, and no zeros are to be told from numbers.
+            # After the first step every tangent is reached, so no zero needs a mark.
             first = n - 1 if op.reverse else 0
             start = Flow(squeeze(part(share.expr, first, first + 1), 0), NONE)
             rows = (0, n - 1) if op.reverse else (1, n)
         tangent, order = named_dummy("tangent", shape), topological([o.body])
         mark = DEEP if start.mark else NONE
+        # If the body itself writes zeros, push again with a marked tangent: marks must not change
+        # from step to step.
         inner = pushforward(order, [o.body], {o.carry: Flow(tangent, mark)})[0]
         if inner is not None and inner.mark and not mark and (share is None or share.mark):
             mark = DEEP
@@ -413,7 +424,7 @@ class ScanRule(JointStatement):
         path = loop._scanned(inner, tangent, start.expr, share, op.reverse, rows)
         if not alone:
             return [Flow(moveaxis(path, 0, lead), mark)]
-        # The start has no tangent: zeros that are to be seen.
+        # The start has no tangent: write its zeros visibly.
         first = 0 if op.reverse else 1
         inside = part(path, first, first + n) if rows == (0, n) else path  # type: ignore[operator]
         inside = moveaxis(inside, 0, lead)
@@ -426,6 +437,7 @@ class ScanRule(JointStatement):
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
         """One scan for the cotangents of all operands, and one walk back through the body."""
+        # Values at the states come from the trajectory; only the linear recursion is a loop.
         loop = ScanRule(node, 0)
         op, n = loop._op(), loop._op().length
         o, lead = op.opened, g.expr.ndim - node.ndim
@@ -447,12 +459,13 @@ class ScanRule(JointStatement):
         return op
 
     def _pulled(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
-        """The cotangents of all states, and the marks of these and of init's."""
+        """The cotangents of all states, and the marks of these and of the cotangent of init."""
         op, n = self._op(), self._op().length
         o, shape = op.opened, self.node.shape
         start = self._of_state(g, lead, 0 if op.reverse else n)
         before = (1, n + 1) if op.reverse else (0, n)  # type: ignore[operator]
         rest = through(_part_op(shape, *before), g)
+        # If g reaches the earlier states unmarked, their zeros are true zeros.
         reached = not rest.mark and not is_zero(rest.expr)
         rows, init, mark = (0, n), start, left_out(start)
         met = self._by_itself(g, lead, start) if mark and isinstance(n, int) and n > 1 else None
@@ -462,7 +475,7 @@ class ScanRule(JointStatement):
         inside = left_out(init)
         inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
         if inner is not None and inner.mark and not inside and not reached:
-            # What a mask discards in one step stays discarded in those before.
+            # An element that a mask discards in one step stays discarded in all earlier steps.
             inside = DEEP
             inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
         each = None if is_zero(rest.expr) else Flow(moveaxis(rest.expr, lead, 0), rest.mark)
@@ -474,12 +487,13 @@ class ScanRule(JointStatement):
         return path, max(mark, inside), DEEP if masked and not reached else NONE
 
     def _by_itself(self, g: Flow, lead: int, start: Flow) -> Flow | None:
-        """The cotangent before the last step, if all of it is reached: the loop has no zeros then.
+        """The cotangent before the last step, or None unless every element of it is reached.
 
-        It mostly is, where of the last carry only a part is read, or nothing.
+        Starting there, the loop has no marked zeros.  This is the usual case where a loss reads
+        only a part of the last carry, or none of it.
         """
         op = self._op()
-        o, n = op.opened, int(op.length)  # which is known
+        o, n = op.opened, int(op.length)  # the caller has checked that it is a number
         t = 0 if op.reverse else n - 1
         flows = [self._of_state(g, lead, 1 if op.reverse else n - 1)]
         last = None if is_zero(start.expr) else pullback([o.body], [o.carry], [start])[0]
@@ -488,14 +502,14 @@ class ScanRule(JointStatement):
         return None if left_out(met) else met
 
     def _of_state(self, g: Flow, lead: int, index: Any) -> Flow:
-        """The cotangent of one state of the trajectory, behind ``lead`` axes of a batch."""
+        """The cotangent of one state of the trajectory, after ``lead`` batch axes."""
         states = dummy(g.expr)
         state = squeeze(part(states, index, index + 1, lead), lead)
         flow = pushforward(topological([state]), [state], {states: g})[0]
         return Flow(full(state.shape, 0), NONE) if flow is None else flow
 
     def _in_step(self, flow: Flow, t: int) -> Flow:
-        """A flow of the body where its symbols have the values of one step."""
+        """Substitute the values of one step for the body's symbols in a flow."""
         o = self._op().opened
         before, after, columns, params = self._operands()
         symbols = (o.body, o.carry, *o.xs)
@@ -512,9 +526,9 @@ class ScanRule(JointStatement):
         reverse: bool,
         rows: tuple[Any, Any],
     ) -> Expr:
-        """The scan of the linearised body ``inner``, to which ``each`` is added in every step.
+        """The scan of the linearised body ``inner``, with ``each`` added in every step.
 
-        ``rows`` are the steps, from one up to another.
+        ``rows`` are the steps, from the first up to but without the second.
         """
         o = self._op().opened
         before, after, columns, params = self._operands()
@@ -522,19 +536,20 @@ class ScanRule(JointStatement):
         xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
         if o.body is not o.carry:
             value = dummy(o.carry)
+            # The body's value in each step is known, so read it instead of computing it again.
             (body,) = replaced([body], {o.body: value})
             xs[value] = after
         if each is not None:
             added = dummy(carry)
             body, xs[added] = body + added, each.expr
         of_params = dict(zip(o.params, params, strict=True))
-        if reverse is self._op().reverse:  # tangents: nothing is computed of steps that have none
+        if reverse is self._op().reverse:  # tangents: skip steps without any
             xs = {x: part(value, *rows) for x, value in xs.items()}
             return trajectory(body, carry, init, xs, of_params, rows[1] - rows[0], reverse)
         return trajectory(body, carry, init, xs, of_params, self._op().length, reverse, rows)
 
     def _operands(self) -> tuple[Expr, Expr, Sequence[Expr], Sequence[Expr]]:
-        """What the steps begin with and what they give; xs and params."""
+        """The carries before and after each step, the xs, and the params."""
         op, n, node = self._op(), self._op().length, self.node
         first, last = part(node, 0, n), part(node, 1, n + 1)  # type: ignore[operator]
         before, after = (last, first) if op.reverse else (first, last)
@@ -542,7 +557,7 @@ class ScanRule(JointStatement):
         return before, after, node.args[1:m], node.args[m:]
 
     def _at_operands(self, flows: Sequence[Flow]) -> list[Flow]:
-        """Flows of the vectorised body where its symbols are the operands."""
+        """Substitute the operands for the symbols of the vectorised body in flows."""
         o = self._op().opened
         before, after, columns, params = self._operands()
         values = dict(zip((*o.columns, *o.params), (*columns, *params), strict=True))
@@ -552,12 +567,12 @@ class ScanRule(JointStatement):
 
 
 def left_out(flow: Flow) -> int:
-    """Whether elements of a flow may be 0 because nothing reaches them."""
+    """DEEP if elements of a flow may be 0 because no cotangent reaches them, else NONE."""
     return DEEP if flow.mark or is_zero(flow.expr) else NONE
 
 
 def batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """One scan of a carry that has the new axis first."""
+    """One scan of a carry with the new axis first."""
     op = node.op
     assert isinstance(op, Scan)
     o = op.opened
@@ -576,7 +591,7 @@ def batched_scan(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr
 
 
 def kinks_of_scan(node: Expr) -> list[Kink]:
-    """The kinks that derivatives in the body meet, in all steps."""
+    """The kinks that derivatives of the body meet, in all steps."""
     o = ScanRule(node, 0)._op().opened
     return [
         Kink(kink.name, *[loop_values(node, x) for x in (kink.operand, kink.hit)])
@@ -585,7 +600,7 @@ def kinks_of_scan(node: Expr) -> list[Kink]:
 
 
 def loop_values(node: Expr, x: Expr) -> Expr:
-    """What an expression over the opened symbols of a scan is in each of its steps."""
+    """The values, in each step, of an expression over the opened symbols of a scan."""
     rule = ScanRule(node, 0)
     o = rule._op().opened
     along = dict(zip((o.carry, *o.xs), (o.before, *o.columns), strict=True))

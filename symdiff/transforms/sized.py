@@ -1,12 +1,12 @@
-"""Expressions with a length that is known when the program runs.
+"""Expressions with a length that is known only at run time.
 
-``Sized`` is an expression over bound symbols in which a length has a name of its own, and its first
-operand says how long that is: the steps of a loop that ends by a condition, the places where one
-holds.
+``Sized`` is an expression over bound symbols with a named length of its own.  Its first operand is
+the value of this length: the number of steps of a loop with a condition, or the number of positions
+where a condition holds.
 
-No length that is made when the program runs is seen outside: the value has a shape without it.  And
-derivatives of ``Sized`` are those of the expression inside, of a length by name; they are ``Sized``
-again, of the same count, which goes from forward to backward as any value does.
+The length is not visible outside: the value has a shape without it.  The derivatives of ``Sized``
+are the derivatives of the inner expression.  They are ``Sized`` again, of the same count, which
+passes from the forward to the backward program like any other value.
 """
 
 from __future__ import annotations
@@ -55,15 +55,18 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim, Shape
 
+# The name of a length that only a ``Sized`` knows.
 _OWN = "steps"
 
 
 class Held(NamedTuple):
-    """A ``Sized``'s expression for lengths that are larger than its own, which is then ``steps``.
+    """The expression of a ``Sized`` for a larger length, which gives the same values.
 
-    ``inner`` is over the symbols of that expression, over ``steps``, unless it has its own length
-    anyhow, and over others, the keys of ``others``: each has the value that its symbol there has
-    for a loop with steps, or any where no loop has one, and no derivative.
+    Batches need it: all loops of a batch run for the largest count, and ``steps`` stops each one
+    at its own.  ``inner`` is over the symbols of the original expression, over ``steps``, if it
+    needs that, and over the keys of ``others``.  For a loop with steps such a key has the value of
+    its symbol in ``others``.  For a loop without steps it has any value at which the body can run;
+    it has no derivative there.
     """
 
     inner: Expr
@@ -71,16 +74,16 @@ class Held(NamedTuple):
     others: dict[Expr, Expr]
 
     def of(self, inner: Expr) -> Held:
-        """The same of another expression, a derivative of this one."""
+        """Apply the same length and symbols to a derivative of this expression."""
         return self._replace(inner=inner)
 
     @property
     def free(self) -> list[Expr]:
-        """What ``inner`` is over that is no symbol of the expression itself."""
+        """The symbols of ``inner`` that the original expression lacks."""
         return [*self.others, *([] if self.steps is None else [self.steps])]
 
     def replaced(self, values: Mapping[Expr, Expr], sizes: Mapping[str, Dim]) -> Held:
-        """The same over other symbols, where lengths are others."""
+        """Substitute symbols and lengths."""
         (inner,) = with_lengths("while_loop", [self.inner], values, sizes)
         renamed = {values.get(x, x): values.get(of, of) for x, of in self.others.items()}
         count = self.steps if self.steps is None else values.get(self.steps, self.steps)
@@ -88,14 +91,14 @@ class Held(NamedTuple):
 
 
 class Sized(ops.Opaque):
-    """``inner``, in which the length ``own`` is what the first operand says.
+    """``inner`` with the value of the first operand as its length ``own``.
 
-    The others are the values of the bound symbols.  Where the first operand has axes, it is a value
-    for each element of it, and of the others those that have these axes, too, in front, are one for
-    each, while those that lack them are the same for all.
+    The other operands are the values of the bound symbols.  If the first operand has axes, it
+    holds one count for each element.  Then an operand with the same leading axes has a value for
+    each count; an operand without them is common to all counts.
 
-    ``hold`` makes what batches are made of, if that is known; without it, each element of a batch
-    is made by itself.
+    ``hold`` builds the form for batches, if there is one.  Without it each element of a batch runs
+    by itself.
     """
 
     __slots__ = ("__dict__", "hold", "inner", "own", "symbols")
@@ -112,7 +115,7 @@ class Sized(ops.Opaque):
 
     @cached_property
     def held(self) -> Held | None:
-        """What batches are made of: None where nobody knows."""
+        """The form for batches, or None without one."""
         held = self.hold() if self.hold is not None else None
         if held is None:
             return None
@@ -121,11 +124,11 @@ class Sized(ops.Opaque):
         allowed = {*self.symbols, *used, held.steps}
         if there <= allowed and {*used.values()} <= allowed:
             return held._replace(others=used)
-        return None  # it needs what has gone from the expression itself
+        return None  # it needs a symbol that the expression lost
 
     @property
     def inside(self) -> tuple[Expr, ...]:
-        """What stands in the op."""
+        """The expressions inside the op."""
         return (self.inner,)
 
     def result(self, *shapes: Shape) -> Shape:
@@ -158,7 +161,7 @@ class Sized(ops.Opaque):
         return [(need, why) for need, why in inside if str(self.own) not in _names_in(need)]
 
     def beside(self, shape: Shape) -> tuple[Expr, Length]:
-        """The expression inside, and its own length by a name that does not stand in a shape."""
+        """The inner expression, and its length under a name that the shape does not contain."""
         taken = [name for dim in shape for name in _names_in(dim)]
         if self.own not in taken:
             return self.inner, self.own
@@ -167,7 +170,7 @@ class Sized(ops.Opaque):
         return inner, fresh
 
     def held_beside(self, own: Length) -> Held | None:
-        """``held``, where its own length has the name that it has in ``beside``."""
+        """``held`` with the name of the length that ``beside`` returned."""
         if self.held is None or own == self.own:
             return self.held
         return self.held.replaced({}, {str(self.own): own})
@@ -178,7 +181,7 @@ def _names_in(length: Dim) -> tuple[str, ...]:
 
 
 def free_length(taken: Iterable[str]) -> Length:
-    """A name for a length: the first one that is not taken."""
+    """The first free name for a length."""
     used = set(map(str, taken))
     tried = itertools.chain([_OWN], (f"{_OWN}{k}" for k in itertools.count(1)))
     return Length(next(name for name in tried if name not in used))
@@ -190,7 +193,10 @@ def sized_op(
     own: Length,
     hold: Callable[[], Held | None] | None = None,
 ) -> Sized:
-    """The op of an expression over any symbols of its own, with a length of any name."""
+    """The op of an expression over any symbols, with a length of any name.
+
+    Symbols and length get common names, so that equal expressions are one op.
+    """
     place = {x: bound_symbol("s", k, x) for k, x in enumerate(symbols)}
     name = free_length(x for x in names(topological([inner, *symbols])) if x != own)
     sizes = {} if name == own else {str(own): name}
@@ -212,25 +218,26 @@ def sized(
     count: Expr,
     hold: Callable[[], Held | None] | None = None,
 ) -> Expr:
-    """``inner`` of operands, by symbol, where the length ``own`` is the value of ``count``.
+    """``inner`` with operands by symbol, and with the value of ``count`` for the length ``own``.
 
-    ``hold`` is asked for the same over the same symbols, of lengths that are larger.
+    ``hold`` returns the same expression for larger lengths, over the same symbols.
     """
     if is_zero(inner):
         return full(count.shape + inner.shape, 0)
+    # A simplification may have removed symbols: their operands are not needed.
     there = set(topological([inner]))
     used = [x for x in operands if x in there]
     return opaque(sized_op(inner, used, own, hold), count, *[operands[x] for x in used])
 
 
 class SizedRule(JointStatement):
-    """The derivatives of the expression inside, of the same count."""
+    """Differentiate the inner expression; the derivative has the same count."""
 
     __slots__ = ()
 
     @staticmethod
     def pushed(node: Expr, tangents: Mapping[int, Flow]) -> list[Flow]:
-        """One node for the tangents of all operands: all of them run the loop."""
+        """One node for the tangents of all operands, so that the loop runs once."""
         rule = SizedRule(node, 0)
         op, (count, *xs) = rule._op(), node.args
         axes = next(t.expr.shape[: t.expr.ndim - node.args[k].ndim] for k, t in tangents.items())
@@ -245,6 +252,7 @@ class SizedRule(JointStatement):
         if flow is None:
             return []
 
+        # The derivative of the form for batches is the form for batches of the derivative.
         def held() -> Held | None:
             of = op.held_beside(fresh)
             if of is None:
@@ -258,7 +266,7 @@ class SizedRule(JointStatement):
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
-        """One node for the cotangents of all operands: it runs the loop once."""
+        """One node for the cotangents of all operands, so that the loop runs once."""
         rule = SizedRule(node, 0)
         op, (count, *xs) = rule._op(), node.args
         lead, symbols = g.expr.ndim - node.ndim, {k: op.symbols[k - 1] for k in places if k}
@@ -279,6 +287,7 @@ class SizedRule(JointStatement):
             of = op.held_beside(fresh)
             if of is None:
                 return None
+            # One array for all operands, with zeros where the larger form has no cotangent.
             flows = pullback([of.inner], [symbols[k] for k in met], seeds)
             pairs = zip(flows, shapes, strict=True)
             return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))
@@ -288,9 +297,9 @@ class SizedRule(JointStatement):
         return {k: Flow(rule._at_operand(k, part, lead), mark) for k, part in parts}
 
     def _at_operand(self, k: int, path: Expr, lead: int) -> Expr:
-        """The cotangent of an operand, behind ``lead`` axes, of one for each of the count."""
+        """The cotangent of an operand, after ``lead`` axes, from one cotangent for each count."""
         ndim = self.node.args[0].ndim
-        if ndim and not self._batch(k):  # one operand for all of them
+        if ndim and not self._batch(k):  # common to all counts: sum over them
             word = tuple(range(path.ndim))
             return contract([(path, word)], word[ndim:])
         return exchanged(path, ndim, lead)
@@ -301,7 +310,7 @@ class SizedRule(JointStatement):
         return op
 
     def _batch(self, k: int) -> int:
-        """How many of the axes of the count an operand has."""
+        """The number of the count's axes that an operand has."""
         return self.node.args[k].ndim - self._op().symbols[k - 1].ndim
 
 
@@ -309,11 +318,12 @@ class SizedRule(JointStatement):
 
 
 def _batched_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """As many values more, each of a length of its own."""
+    """Run the expression once for each element of a batch, each with its own length."""
     op, axes = node.op, node.args[0].ndim
     assert isinstance(op, Sized)
+    # Together if possible: one vectorised loop is faster than many loops.
     if not axes:
-        with suppress(Unsupported):  # a function of the user's, which takes one after the other
+        with suppress(Unsupported):  # custom functions run singly
             joint = _together(op, args, length)
             if joint is not None:
                 return joint
@@ -322,7 +332,7 @@ def _batched_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Ex
 
 
 def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | None:
-    """One value of the greatest length of a batch; None where it is not known how."""
+    """One value for a whole batch at its largest count; None without a form for batches."""
     (count, many), (inner, new_length) = args[0], op.beside((length,))
     of = op.held_beside(new_length)
     wide: dict[Expr, Expr] = {}
@@ -331,6 +341,7 @@ def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | N
         symbol = named_dummy(x.name, value.shape, x.dtype) if has else x
         operands[symbol] = value
         wide.update({x: symbol} if has else {})
+    # One count for all: only operands get the axis, and so does the form for batches.
     if not many:
 
         def held() -> Held | None:
@@ -349,18 +360,20 @@ def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | N
         return sized(batched([inner], wide, length)[0], new_length, operands, count, held)
     if of is None:
         return None
+    # The additional 0 gives an empty batch a largest count.
     none = full((1,), 0)
     counts = concat([count, none])
     longest = argmax(counts)
     same: dict[Expr, Expr] = {}
     stand_ins: dict[Expr, Expr] = {}
     for x, source in of.others.items():
-        if x is not source and source not in wide:  # all loops have the same
+        if x is not source and source not in wide:  # common to all loops
             same[x] = source
             continue
         stand_ins[x] = x
         if source not in wide:
             continue
+        # Loops without steps run the body at the operands of the longest loop, which are valid.
         value = operands.pop(wide.pop(x)) if x is source else operands[wide[source]]
         rows = concat([value, full((1, *value.shape[1:]), 0)])
         operands[x] = detach(take(rows, longest, axis=0))
@@ -381,12 +394,15 @@ def led_beside(
     axes: int,
     first: int,
 ) -> list[Expr]:
-    """Operands with the new axis and those of a batch, where they have any, or are the first."""
+    """Operands with the new axis in front of the batch axes.
+
+    An operand without any of these axes stays as it is, unless it is the carry (``first`` == 0).
+    """
     batch = node.args[0].shape[:axes]
     wide = []
     for k, (symbol, (x, has)) in enumerate(zip(symbols, args, strict=True)):
         leading = node.args[k + first].ndim - symbol.ndim
-        if has and axes > leading:  # of the new axis alone, it is repeated along the others
+        if has and axes > leading:  # repeat it along the batch axes
             word = tuple(range(1 + axes, x.ndim + axes))
             lengths = dict(enumerate((length, *batch)))
             x = contract([(x, (0, *word))], (*range(1 + axes), *word), lengths)
@@ -397,7 +413,7 @@ def led_beside(
 
 
 def _kinks(node: Expr) -> list[Kink]:
-    """The kinks that derivatives inside meet: where a step hits one, and the operand there."""
+    """The kinks that derivatives inside meet: whether a step hits one, and the operand there."""
     op = node.op
     assert isinstance(op, Sized)
     count, *xs = node.args
@@ -412,6 +428,7 @@ def _kinks(node: Expr) -> list[Kink]:
             reshape(moveaxis(x, sized_axes, range(len(sized_axes))), (size, *rest))
             for x in (as_numeric(kink.hit), kink.operand)
         )
+        # The first hit along the sized axes selects the operand; sums hide the length.
         first = primitive("logical_and", hit > 0, cumsum(hit, axis=0) == 1)
         value = summed(where(first, operand, 0), axis=0)
         hits = sized(summed(hit, axis=0), op.own, operands, count)

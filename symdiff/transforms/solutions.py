@@ -43,30 +43,29 @@ def root(
     solver: Callable[..., Any] | None = None,
     max_steps: int = _STEPS,
 ) -> Any:
-    """The x near ``x0`` with ``f(x) = 0``, f of x's shape: as many equations as unknowns.
+    """Return the x near ``x0`` with ``f(x) = 0``; f(x) has the shape of x.
 
-    The solution is one node, and so are its derivatives by all that f contains besides x, of every
-    order and in both modes: ``dx = -(df/dx)^-1 df``, at x itself.  The start decides which root is
-    found, and has no derivative.  ``f`` is called once, with a symbol.
+    The solution is one node.  So are its derivatives by all other symbols in f, of every order and
+    in both modes: ``dx = -(df/dx)^-1 df``, at x itself.  The start selects the root, and has no
+    derivative.  ``f`` is called once, with a symbol.
 
-    Newton's method, with the exact derivative and shorter steps where that is needed, goes on until
-    rounding ends it.  What comes out has been verified: a Function raises ConvergenceError instead
-    of returning what is no root.  Where df/dx is singular at the root, derivatives raise
-    LinAlgError, the value does not.
+    Newton's method with the exact derivative runs until rounding ends it, with shorter steps where
+    they are needed.  The result is verified: a Function raises ConvergenceError rather than return
+    a value that is not a root.  If df/dx is singular at the root, the value exists and derivatives
+    raise LinAlgError.
 
     Args:
         f: ``f(x)``, an expression of x's shape.
-        x0: the start: an expression, number or array, a list being the rows of one; or a tuple or
-            dict of them, nested ones too, which is then the structure of what f is given and
-            returns, and of the root.
-        solver: ``solver(F, x0, slope)``, called with functions of NumPy arrays for f and df/dx, of
-            the shape of x twice, where it is hard to come near: ``lambda F, x0, slope:
-            scipy.optimize.brentq(F, 0, 9)``.  What it returns is where Newton's method starts.
-        max_steps: how many of Newton's steps are made at most.
+        x0: the start: an expression, number or array (a list is the rows of an array), or nested
+            tuples and dicts of them.  The argument and result of f, and the root, have the same
+            structure.
+        solver: ``solver(F, x0, slope)`` for roots that are hard to approach.  It gets f and df/dx
+            as functions of NumPy arrays, df/dx with the shape of x twice: ``lambda F, x0, slope:
+            scipy.optimize.brentq(F, 0, 9)``.  Newton's method starts from its result.
+        max_steps: the maximum number of Newton steps.
 
-    Raises ShapeError for an f of another shape than x0, TypeError for one that returns no
-    expression or another structure, ValueError for one that does not contain x, and for a solver
-    where x0 is a tuple or dict.
+    Raises ShapeError if f(x) has another shape than x0, TypeError if it is no expression or has
+    another structure, ValueError if it does not contain x, or for a solver with a tuple or dict.
 
     >>> import symdiff as sd
     >>> a = sd.symbol("a")
@@ -86,10 +85,10 @@ def fixed_point(
     solver: Callable[..., Any] | None = None,
     max_steps: int = _STEPS,
 ) -> Any:
-    """The x near ``x0`` with ``x = g(x)``: the root of ``x - g(x)``.
+    """Return the x near ``x0`` with ``x = g(x)``: the root of ``x - g(x)``.
 
-    It is found as ``root`` finds it, whether or not x, g(x), g(g(x)).. converge, and has the same
-    derivatives.  Arguments and errors are those of ``root``.
+    ``root`` finds it, whether or not x, g(x), g(g(x)).. converge, and gives its derivatives.
+    Arguments and errors are the same as in ``root``.
 
     >>> import symdiff as sd
     >>> W, b = sd.symbol("W", (3, 3)), sd.symbol("b", 3)
@@ -109,23 +108,23 @@ def minimize(
     solver: Callable[..., Any] | None = None,
     max_steps: int = _STEPS,
 ) -> Any:
-    """The minimiser near ``x0`` of a function ``f`` of one number: x, and not f(x).
+    """Return the minimiser near ``x0`` of a function ``f`` with one number as value.
 
-    It is where the gradient of f is 0 and the Hessian is positive definite, which has been
-    verified: a Function raises ConvergenceError where the search ends at a saddle, a maximum or
-    where the Hessian is singular.  Derivatives are those of ``root`` for the gradient, of every
-    order and in both modes.  Outer problems are formulas in it.
+    There the gradient of f is 0 and the Hessian is positive definite.  This is verified: a Function
+    raises ConvergenceError if the search ends at a saddle, at a maximum, or where the Hessian is
+    singular.  The minimiser is a root of the gradient, and has its derivatives of every order and
+    in both modes.  Formulas that contain it can be outer problems.
 
     Args:
         f: ``f(x)``, one number.
-        x0: the start, as that of ``root``; what it is made of is the structure of the minimiser.
-        solver: ``solver(f, x0, gradient)``, called with functions of NumPy arrays, where it is hard
-            to come near: ``lambda f, x0, gradient: scipy.optimize.minimize(f, x0, jac=gradient).x``
-        max_steps: how many of Newton's steps are made at most.
+        x0: the start, as in ``root``; the minimiser has the same structure.
+        solver: ``solver(f, x0, gradient)`` for minima that are hard to approach.  It gets functions
+            of NumPy arrays:
+            ``lambda f, x0, gradient: scipy.optimize.minimize(f, x0, jac=gradient).x``
+        max_steps: the maximum number of Newton steps.
 
-    Raises ShapeError for an f of another shape than (), TypeError for one that returns no
-    expression, ValueError for one that does not contain x, and for a solver where x0 is a tuple or
-    dict.
+    Raises ShapeError if f(x) has another shape than (), TypeError if it is no expression,
+    ValueError if it does not contain x, or for a solver with a tuple or dict.
 
     >>> import symdiff as sd
     >>> X, y, penalty = sd.symbol("X", ("n", 2)), sd.symbol("y", "n"), sd.symbol("penalty")
@@ -149,22 +148,22 @@ def linear_solve(
     rtol: float = 1e-13,
     max_steps: int | None = None,
 ) -> Any:
-    """The x with ``matvec(x) = b``, for a linear map that is known by what it does to x alone.
+    """Return the x with ``matvec(x) = b`` for a linear map given only by its products.
 
-    No matrix is made: not for the solution, by conjugate gradients, and not for its derivatives,
-    which are solutions for the same map, or its transpose, of every order and in both modes.
+    The program builds no matrix.  Derivatives are solutions for the same map or its transpose, of
+    every order and in both modes.
 
     Args:
         matvec: a linear map of x to the same shape.  It is called once, with a symbol.
-        b: an expression, number or array, or tuples and dicts of them, as the start of ``root``.
+        b: an expression, number or array, or tuples and dicts of them, as in ``root``.
         method: "cg", for symmetric positive definite maps, or "gmres", for all others.
-        rtol: what ``b - matvec(x)`` may be, in units of b, both by their norms, where products are
-            not rounded by more.
-        max_steps: how many products are made at most; by default ten times the elements of b.
+        rtol: the bound of the norm of ``b - matvec(x)``, relative to the norm of b; rounding of the
+            products may raise it.
+        max_steps: the maximum number of products; by default ten times the number of elements of b.
 
-    Raises ValueError for another method and for a matvec that is not seen to be linear, ShapeError
-    for one of another shape than b, TypeError for one that returns no expression.  A Function
-    raises ConvergenceError instead of returning what is no solution.
+    Raises ValueError for another method and for a matvec that is not visibly linear, ShapeError if
+    matvec(x) has another shape than b, TypeError if it is no expression.  A Function raises
+    ConvergenceError rather than return a value that is not a solution.
 
     >>> import symdiff as sd
     >>> k, b = sd.symbol("k"), sd.symbol("b", 50)
@@ -188,9 +187,9 @@ def linear_solve(
 
 
 class Unknown(NamedTuple):
-    """What is looked for, under one symbol: an array, or several in tuples and dicts.
+    """The unknown of an equation: one symbol for an array, or for several in tuples and dicts.
 
-    ``tree`` has the starts in it; ``what`` is what a user calls the function that gets it.
+    ``tree`` holds the starts; ``what`` names the user's function in messages.
     """
 
     name: str
@@ -201,20 +200,20 @@ class Unknown(NamedTuple):
 
     @property
     def shapes(self) -> list[Shape]:
-        """Those of the arrays."""
+        """The shapes of the arrays."""
         return [leaf.shape for leaf in leaves_of(self.tree)]
 
     @property
     def given(self) -> Any:
-        """What a function of the user's gets: its structure, of expressions in the symbol."""
+        """The argument of the user's function: the structure of the start, over the symbol."""
         return self.tree_of(self.x)
 
     def tree_of(self, packed: Expr) -> Any:
-        """The structure, of the arrays that one array holds in its last axes."""
+        """Unpack one array into the structure of the start; leading axes stay."""
         return like(self.tree, iter(unpacked(packed, self.shapes)))
 
     def returned(self, output: Any) -> Expr:
-        """What a function returned for it, of the same structure and shapes, as one array.
+        """Pack the result of the user's function into one array, after a check of its structure.
 
         Raises TypeError for another structure, ShapeError for other shapes.
         """
@@ -238,14 +237,14 @@ class Unknown(NamedTuple):
         return packed(values)
 
     def equations(self, output: Any) -> Expr:
-        """The same; raises ValueError where it does not contain the symbol."""
+        """``returned``; raises ValueError if the result does not contain the symbol."""
         body = self.returned(output)
         _check_contains(self.name, body, self.x)
         return body
 
 
 def unknown(name: str, start: Any, symbol: str = "x", what: str = "the function") -> Unknown:
-    """What is looked for from a start, by the name of the function that looks for it."""
+    """The unknown for a start; ``name`` is the public function that messages name."""
     tree = _expressions(start)
     values = leaves_of(tree)
     joined = packed(values)
@@ -271,14 +270,14 @@ def solution(
 ) -> Any:
     """The root of the first output, in the structure of its start.
 
-    ``slopes``: its derivative by the unknown, a matrix, if that has a formula of its own.
+    ``slopes``: the derivative of this output by the unknown, a matrix, if it has its own formula.
     """
     name, x = of.name, of.x
     if solver is not None and not callable(solver):
         raise TypeError(f"{name}: solver={shortened(solver)} is not a function")
     if solver is not None and isinstance(of.tree, tuple | dict):
         raise ValueError(
-            f"{name}: a solver looks for one array, x0 is {shown(of.tree)}: pack them into one "
+            f"{name}: a solver finds one array, but x0 is {shown(of.tree)}: pack it into one "
             "array, or leave the solver out"
         )
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
@@ -292,7 +291,7 @@ def solution(
 
 
 def _expression(name: str, what: str, output: Any, shape: Shape) -> Expr:
-    """What a function of a user's returned, as an expression, a real one."""
+    """The result of a user's function as a real expression; raises TypeError if it is none."""
     try:
         return as_real(as_expr(output))
     except TypeError:
@@ -303,7 +302,7 @@ def _expression(name: str, what: str, output: Any, shape: Shape) -> Expr:
 
 
 def _of_shape(name: str, what: str, output: Any, x: Expr, shape: Shape) -> Expr:
-    """An expression that a function of a user's returned for x, of a shape."""
+    """The result of a user's function for x as a real expression of this shape."""
     body = _expression(name, what, output, shape)
     if body.shape != shape:
         whose = f"that of {x.name}" if shape == x.shape else "one number"
@@ -329,4 +328,4 @@ def _check_linear(body: Expr, x: Expr) -> None:
     if flow is None or _contains(flow.expr, x):
         raise ValueError("linear_solve: the map is not linear: its derivative contains x")
     if not is_zero(replaced([body], {x: full(x.shape, 0)})[0]):
-        raise ValueError("linear_solve: the map is not seen to be 0 at 0; take its offset to b")
+        raise ValueError("linear_solve: the map is not visibly 0 at 0; move its offset to b")

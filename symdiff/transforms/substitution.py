@@ -99,10 +99,10 @@ def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
 def named(
     name: str, symbols: Iterable[Expr], given: Mapping[Any, object], *, strict: bool = False
 ) -> dict[Expr, Any]:
-    """The values given by symbol or by name, for those of ``symbols`` that have one, by symbol.
+    """Return the values of those ``symbols`` that have one, by symbol.
 
-    Raises TypeError for a key that is neither, and for a symbol given twice; if ``strict``,
-    ValueError for a name that no symbol has.
+    Keys of ``given`` are symbols or names.  Raises TypeError for other keys and for a symbol given
+    twice; if ``strict``, ValueError for a name that no symbol has.
     """
     if not isinstance(given, Mapping):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Runge-Kutta methods, by their coefficients.
+"""Coefficients of Runge-Kutta methods.
 
 Sources: Dormand and Prince, A family of embedded Runge-Kutta formulae (1980); Hairer, Norsett and
 Wanner, Solving Ordinary Differential Equations I (1993), II.5, and the coefficients of their
@@ -15,7 +15,7 @@ __all__ = ["TABLEAUS", "Tableau"]
 
 
 class Tableau(NamedTuple):
-    """``k_i = f(y + h sum_j a_ij k_j, t + c_i h)``, and then ``y + h sum_i b_i k_i``."""
+    """The method ``k_i = f(y + h sum_j a_ij k_j, t + c_i h)``, then ``y + h sum_i b_i k_i``."""
 
     a: tuple[tuple[Any, ...], ...]
     b: tuple[Any, ...]
@@ -23,7 +23,7 @@ class Tableau(NamedTuple):
 
     @property
     def is_explicit(self) -> bool:
-        """Whether each stage needs those before it alone.
+        """Whether each stage needs only earlier stages.
 
         >>> [name for name, method in TABLEAUS.items() if method.is_explicit]
         ['RK45', 'DOP853']
@@ -155,4 +155,4 @@ _RADAU = Tableau(
 )
 
 TABLEAUS = {"RK45": _DORMAND_PRINCE, "DOP853": _DOP853, "Radau": _RADAU}
-"""By the names that SciPy has for them."""
+"""The methods by their SciPy names."""

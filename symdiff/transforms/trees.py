@@ -1,4 +1,4 @@
-"""Trees of expressions: tuples, lists and dicts of them, as users give carries and unknowns."""
+"""Trees of expressions: nested tuples, lists and dicts, as users give carries and unknowns."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def leaves_of(tree: Any, depth: int = 0) -> list[Any]:
-    """What stands in tuples, lists and dicts, in their order; None is an empty tree."""
-    if depth > DEEPEST:  # in itself, too
+    """The leaves of tuples, lists and dicts, in their order; None is an empty tree."""
+    if depth > DEEPEST:  # also for a list that contains itself
         raise ValueError(f"tuples, lists and dicts are nested more than {DEEPEST} deep")
     if tree is None:
         return []
@@ -26,7 +26,7 @@ def leaves_of(tree: Any, depth: int = 0) -> list[Any]:
 
 
 def like(tree: Any, leaves: Iterator[Any]) -> Any:
-    """A tree of the same structure, of other leaves."""
+    """A tree of the same structure with other leaves."""
     if tree is None:
         return None
     if isinstance(tree, dict):
@@ -38,7 +38,7 @@ def like(tree: Any, leaves: Iterator[Any]) -> Any:
 
 
 def leaves_like(tree: Any, of: Any) -> list[Any] | None:
-    """The leaves of a tree in the order of another one; None where their structures differ."""
+    """The leaves of a tree in the order of the tree ``of``; None if the structures differ."""
     if of is None or tree is None:
         return [] if of is tree else None
     if isinstance(of, dict):
@@ -61,7 +61,7 @@ def leaves_like(tree: Any, of: Any) -> list[Any] | None:
 
 
 def shown(tree: Any) -> str:
-    """The structure of a tree in words, with the shapes of its leaves."""
+    """Describe the structure of a tree, with the shapes of its leaves."""
     if isinstance(tree, dict):
         return f"{{{', '.join(f'{key!r}: {shown(branch)}' for key, branch in tree.items())}}}"
     if isinstance(tree, tuple | list):

@@ -1,7 +1,7 @@
-"""Loops that end by a condition: how many steps there are is known when they have been done.
+"""Loops with a condition, whose number of steps only a run shows.
 
-Two nodes make one.  ``Steps`` counts: it runs the loop, and its value is an integer, which has no
-derivative.  ``Sized`` is the last carry of a scan of so many steps.
+Two nodes form such a loop.  ``Steps`` runs the loop and counts: its value is an integer and has no
+derivative.  ``Sized`` is the last carry of a scan with this number of steps.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 def repeated(
     condition: Expr, body: Expr, carry: Expr, init: Expr, max_steps: int
 ) -> tuple[Expr, Expr]:
-    """The first of init, ``body(init)``, .. that fails the condition, and how many come before it.
+    """The first of init, ``body(init)``, .. that fails the condition, and its index.
 
-    Condition and body are over carry, a symbol of init's shape that stands in no operand, and what
-    they take from outside.
+    Condition and body are over carry, a symbol of init's shape that no operand contains.  Other
+    parts that they contain become operands.
     """
     (condition, body), captures = captured([condition, as_real(body)], carry)
     params = [*captures.values()]
@@ -59,15 +59,16 @@ def _last(path: Expr, n: Length) -> Expr:
 
 
 def _held(body: Expr, carry: Expr, start: Expr, params: Sequence[Expr], n: Length) -> Held:
-    """The last carry of n steps, all but the first ``count`` of which leave it as it is.
+    """The last carry of n steps; only the first ``count`` of them change it.
 
-    The body is computed in all of them, of what it may be computed of: that is the first carry
-    where the loop has ended, and the operands of another loop where it has no step.
+    The body runs in all n steps, so it needs valid operands everywhere.  After the end of its loop
+    it gets the first carry.  In a loop without steps it gets the operands of another loop.
     """
     count, t = named_dummy("count", (), int), named_dummy("t", (), int)
     stand_ins = {x: named_dummy("other", x.shape, x.dtype) for x in (start, *params)}
     first, *safe = (where(count > 0, x, other) for x, other in stand_ins.items())
     runs = t < count
+    # Detached: unused steps must not add to the derivative by the first carry.
     at = {carry: where(runs, carry, detach(first)), **dict(zip(params, safe, strict=True))}
     (stepped,) = replaced([body], at)
     held = where(runs, stepped, carry)
@@ -79,10 +80,10 @@ def _held(body: Expr, carry: Expr, start: Expr, params: Sequence[Expr], n: Lengt
 
 
 class Steps(ops.Opaque):
-    """How often ``body`` has to be applied to a carry until ``condition`` of it is false.
+    """The number of times to apply ``body`` to a carry until ``condition`` is false.
 
-    Operands: init and params.  Init may have leading axes, which params have too, or lack all:
-    there are as many loops then, each of which ends by itself.
+    Operands: init and params.  If init has leading axes, each element along them is a loop that
+    ends on its own.  A param then has all of these axes or none.
     """
 
     __slots__ = ("__dict__", "body", "carry", "condition", "max_steps", "params")
@@ -103,7 +104,7 @@ class Steps(ops.Opaque):
 
     @property
     def inside(self) -> tuple[Expr, ...]:
-        """What stands in the op."""
+        """The expressions inside the op."""
         return (self.condition, self.body)
 
     @property
@@ -134,7 +135,7 @@ class Steps(ops.Opaque):
 def steps_op(
     condition: Expr, body: Expr, carry: Expr, params: Sequence[Expr], max_steps: int
 ) -> Steps:
-    """The op of a condition and a body over any symbols of their own."""
+    """The op of a condition and a body over any symbols, renamed to the common bound symbols."""
     roles = [("c", 0, carry), *(("p", k, p) for k, p in enumerate(params))]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     condition, body = replaced([condition, body], place)
@@ -144,7 +145,7 @@ def steps_op(
 
 
 def too_many(op: Steps) -> RuntimeError:
-    """The error of a loop that has not ended."""
+    """The error of a loop that has not ended within ``max_steps``."""
     return RuntimeError(
         f"while_loop: the condition still holds after max_steps={op.max_steps} steps; raise "
         "max_steps, or stop where the carry no longer changes"
@@ -152,7 +153,7 @@ def too_many(op: Steps) -> RuntimeError:
 
 
 def _batched_steps(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
-    """As many loops more."""
+    """Run each loop once for each element of the batch."""
     op = node.op
     assert isinstance(op, Steps)
     return opaque(op, *led_beside(node, op.symbols, args, length, node.ndim, 0))

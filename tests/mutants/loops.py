@@ -370,8 +370,8 @@ _checkpoints(
 )
 _checkpoints(
     "zeros-that-a-mask-leaves-at-the-end-are-forgotten",
-    "mark = left_out(start)  # every step",
-    "mark = NONE  # every step",
+    "mark = left_out(start)  # the last state",
+    "mark = NONE  # the last state",
     "test_steps_that_are_not_read_do_no_harm_to_segments",
 )
 _checkpoints(

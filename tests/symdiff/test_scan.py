@@ -494,7 +494,7 @@ REFUSED = {
     "no length": (
         lambda: sd.scan(lambda c, x: (c, None), s),
         ValueError,
-        "nothing tells the number of steps",
+        "the number of steps is unknown",
     ),
     "a number of steps that is computed": (
         lambda: sd.fori_loop(0, a, lambda i, c: c, s),

@@ -442,7 +442,7 @@ def test_what_fits_no_structure_says_so():
         sd.root(lambda x: {"a": x["a"] - t, "b": "b"}, start)
     with pytest.raises(TypeError, match="None"):
         sd.root(lambda x: x, {"a": None})
-    with pytest.raises(ValueError, match="a solver looks for one array, x0 is"):
+    with pytest.raises(ValueError, match="a solver finds one array, but x0 is"):
         sd.root(lambda x: x, start, solver=bisection)
 
 
@@ -919,7 +919,7 @@ BAD = {
     "fixed_point: the function returned 'x'": lambda: sd.fixed_point(lambda x: "x", 1.0),
     r"expected one number, \(\), for x of shape \(3,\)": lambda: sd.minimize(lambda x: x - u, u),
     "its derivative contains x": lambda: sd.linear_solve(lambda x: x * x, u),
-    "not seen to be 0 at 0": lambda: sd.linear_solve(lambda x: x + 1, u),
+    "not visibly 0 at 0": lambda: sd.linear_solve(lambda x: x + 1, u),
     r"shape \(2,\), expected that of x, \(3,\)": lambda: sd.linear_solve(lambda x: x[:2], u),
     "method='lu'; there are cg, gmres": lambda: sd.linear_solve(lambda x: x, u, method="lu"),
 }
