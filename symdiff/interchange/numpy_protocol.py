@@ -1,9 +1,10 @@
-"""NumPy's functions of expressions: what ``np.sum(np.tanh(x @ w))`` builds.
+"""Implement NumPy functions for expressions: ``np.sum(np.tanh(x @ w))`` builds a graph.
 
-Two tables, from NumPy's callables to functions of this package, answer NumPy's protocols
-``__array_ufunc__`` and ``__array_function__``.  They go by identity, never by name: ``np.diff`` is
-the finite difference, ``sd.diff`` the derivative.  What is in neither raises Unsupported, with its
-reason if ``REFUSED`` has one, else with the nearest name; nothing becomes an object array.
+Two tables map NumPy's callables to functions of this package.  They implement NumPy's protocols
+``__array_ufunc__`` and ``__array_function__``.  The tables compare callables by identity, never by
+name: ``np.diff`` is the finite difference, ``sd.diff`` the derivative.  A callable in neither table
+raises Unsupported, with the reason from ``REFUSED`` or else the nearest name.  Nothing becomes an
+object array.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ if TYPE_CHECKING:
 
 
 def from_function(fn: Callable[..., Any], /, *symbols: Operand) -> Any:
-    """What the plain NumPy function ``fn`` returns, called with expressions in place of arrays.
+    """Call the plain NumPy function ``fn`` with expressions in place of arrays; return its result.
 
-    The result is an expression, or a tuple, list or dict of expressions as ``fn`` made it; numbers
-    and arrays in it become constants.  ``fn`` is run once: what it decides by values is refused by
-    the expression that has none, with the remedy.
+    The result is an expression, or a tuple, list or dict of expressions with the structure from
+    ``fn``; numbers and arrays in it become constants.  ``fn`` runs once.  Where it decides by
+    values, the expression raises an error with the remedy.
 
-    Raises Unsupported for a NumPy function without counterpart; TypeError where ``fn`` assigns to
-    an element, needs a truth value, or returns something else.
+    Raises Unsupported for a NumPy function without counterpart; TypeError if ``fn`` assigns to an
+    element, needs a truth value, or returns something else.
 
     >>> import numpy as np
     >>> import symdiff as sd
@@ -77,8 +78,9 @@ def _results(fn: Callable[..., Any], value: object) -> Any:
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], given: Any) -> Any:
-    """The answer of expressions to ``__array_ufunc__``."""
+    """Implement ``__array_ufunc__`` for expressions."""
     if not given and method == "__call__":
+        # The everyday calls of a ufunc need none of the checks below.
         direct = _DIRECT.get(ufunc)
         if direct is not None and all(x.__class__ in _PLAIN for x in inputs):
             return direct(*inputs)
@@ -134,12 +136,13 @@ _REMEDIES = {
 
 
 def _refused_word(name: str, word: str) -> Unsupported:
+    # An expression has neither memory nor a dtype of its own, so only axis and keepdims apply.
     remedy = f": {_REMEDIES[word]}" if word in _REMEDIES else ""
     return Unsupported(f"{name}: the argument {word}= is not one for expressions{remedy}")
 
 
 def _is_default(word: str, value: object) -> bool:
-    """Whether an argument says nothing that an expression would have to heed."""
+    """Whether an argument has its default or another value without effect on expressions."""
     if word == "out":
         return value is None or (isinstance(value, tuple) and all(x is None for x in value))
     if value is None or value is np._NoValue:
@@ -294,9 +297,9 @@ UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     np.matvec: _matvec,
     np.vecmat: _vecmat,
 }
-"""NumPy's universal functions of expressions."""
+"""The functions of this package for NumPy's universal functions."""
 
-# The everyday calls, array * expression and number * expression, take a short way.
+# The everyday calls, array * expression and number * expression, take a shortcut.
 _DIRECT = {ufunc: ours for ufunc, ours in UFUNCS.items() if ours.__module__ != __name__}
 _PLAIN = frozenset([Expr, np.ndarray, np.float64, float, int])
 
@@ -309,16 +312,16 @@ REDUCTIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.logical_and: f.all,
     np.logical_or: f.any,
 }
-"""The universal functions whose ``reduce`` expressions have."""
+"""The universal functions whose ``reduce`` accepts expressions."""
 
 ACCUMULATIONS: dict[np.ufunc, Callable[..., Any]] = {
     np.add: f.cumsum,
     np.multiply: f.cumprod,
     np.logaddexp: f.logcumsumexp,
 }
-"""The universal functions whose ``accumulate`` expressions have."""
+"""The universal functions whose ``accumulate`` accepts expressions."""
 
-# SciPy is not imported: only where the caller has, it can have called one of these.
+# Look names up in loaded modules only: a caller that has one of these has imported SciPy.
 SCIPY: dict[str, Callable[..., Any]] = {
     "beta": f.beta,
     "betainc": f.betainc,
@@ -397,9 +400,9 @@ SCIPY: dict[str, Callable[..., Any]] = {
     "_riemann_zeta": f.zeta,
     "_zeta": f.zeta,
 }
-"""The universal functions of ``scipy.special``, by the name under which that module has them.
+"""The universal functions of ``scipy.special``, by their names in that module.
 
-Those of a name with an underscore are what its Python function around them calls.
+A name with an underscore is the ufunc that SciPy's Python function of that name calls.
 """
 
 
@@ -409,7 +412,7 @@ SCIPY_REFUSED: dict[str, str] = {
     "exp10": "10**x",
     "loggamma": "sd.gammaln(x) for positive x",
 }
-"""Universal functions of ``scipy.special`` that are not here, and how they are written."""
+"""Unsupported universal functions of ``scipy.special``, with replacements."""
 
 
 SCIPY_MODULES = ("scipy.special", "scipy.special._ufuncs")
@@ -435,11 +438,11 @@ def _scipy_name(ufunc: object) -> str | None:
 
 
 class Entry(NamedTuple):
-    """How a function of ours is called with the arguments of one of NumPy's.
+    """The call of our function for one of NumPy's.
 
-    ``places`` and ``words`` are NumPy's parameters, passed by position and by keyword; a place
-    ``"*xs"`` is all of the rest, ``"x:"`` an operand, which may be a list of numbers.  All other
-    parameters must have the value that says nothing.
+    ``places`` and ``words`` are NumPy's parameters, passed by position and by keyword.  A place
+    ``"*xs"`` stands for all remaining arguments; ``"x:"`` is an operand, which may be a list of
+    numbers.  All other parameters must have values without effect.
     """
 
     ours: Callable[..., Any]
@@ -454,7 +457,7 @@ def _on(ours: Callable[..., Any], places: str, words: str = "") -> Entry:
 def array_function(
     function: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...], given: Any
 ) -> Any:
-    """The answer of expressions to ``__array_function__``."""
+    """Implement ``__array_function__`` for expressions."""
     if not all(issubclass(kind, Expr | np.ndarray | np.generic) for kind in types):
         return NotImplemented
     creation = CREATIONS.get(function)
@@ -469,6 +472,7 @@ def array_function(
     if entry is None:
         raise _refusal(function)
     name, signature = _name(function), _signature(function, entry)
+    # Bind to NumPy's signature first, so that its argument errors stay NumPy's.
     try:
         bound = signature.bind(*args, **given).arguments
     except TypeError as error:
@@ -506,7 +510,7 @@ def _is_the_default(signature: inspect.Signature, word: str, value: object) -> b
 def _signature(function: Callable[..., Any], entry: Entry) -> inspect.Signature:
     try:
         return inspect.signature(function)
-    except ValueError:  # some of NumPy's functions in C have none before NumPy 2.4
+    except ValueError:  # before NumPy 2.4 some C functions have no signature
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         names = [place.strip("*:") for place in entry.places] + list(entry.words)
         missing = np._NoValue
@@ -614,7 +618,7 @@ def _cross(
 
 
 def astype(x: Operand, dtype: Any) -> Expr:
-    """``x`` as a real, integer or boolean expression: ``np.astype``, and the method."""
+    """Convert ``x`` to a real, integer or boolean expression: ``np.astype``, and the method."""
     operand = as_expr(x, "astype", "x")
     try:
         kind = np.dtype(dtype)
@@ -655,7 +659,7 @@ def _svd(x: Operand, full_matrices: bool = True, compute_uv: bool = True) -> Any
 
 def _lower_only(name: str, ours: Callable[..., Any]) -> Callable[..., Any]:
     def function(x: Operand, uplo: str = "L") -> Any:
-        # Of a symmetric matrix, which it must be, both triangles are the same.
+        # The matrix must be symmetric, so both triangles are equal.
         if uplo not in ("L", "U"):
             raise ValueError(f"np.linalg.{name}: UPLO is {uplo!r}, neither 'L' nor 'U'")
         return ours(x)
@@ -701,9 +705,9 @@ CREATIONS: dict[Callable[..., Any], Callable[..., Expr]] = {
     np.identity: _eye,
     np.ones: _ones,
 }
-"""NumPy's functions that make arrays, which ask an expression that they are told, ``like=x``.
+"""NumPy's functions that create arrays; they dispatch on ``like=x`` with an expression x.
 
-``np.zeros`` wants an int before it asks; ``sd.zeros`` takes lengths.
+``np.zeros`` is missing: it requires ints before it dispatches; ``sd.zeros`` takes lengths.
 """
 
 FUNCTIONS: dict[Callable[..., Any], Entry] = {
@@ -864,7 +868,7 @@ FUNCTIONS: dict[Callable[..., Any], Entry] = {
     np.cumulative_prod: _on(f.cumprod, "x: axis"),
     np.unstack: _on(_unstack, "x:", "axis"),
 }
-"""NumPy's other functions of expressions."""
+"""The functions of this package for NumPy's other functions."""
 
 _SHAPE = "its result has a shape that depends on values; use sd.where, or a mask of 0 and 1"
 _VALUES = "it needs the values; lower the expression and call the Function"
@@ -947,4 +951,4 @@ REFUSED: dict[Callable[..., Any], str] = {
     np.fft.hfft: _COMPLEX.format("fft"),
     np.fft.ihfft: _COMPLEX.format("ifft"),
 }
-"""Functions of NumPy that expressions refuse, and why."""
+"""Functions of NumPy that expressions do not support, with the reasons."""

@@ -1,13 +1,12 @@
-"""Expressions in pickles: a graph is one flat table, whatever its depth, and parts are shared.
+"""Pickles of expressions: one flat table for a graph of any depth, with shared parts.
 
-An expression is pickled as a place in a *table*: the nodes that it needs, operands before users,
-each as an op and the places of its operands.  No recursion follows the graph.  The table of the
-expression pickled first is in the pickler's memo when the next one comes, so that this one's table
-refers to it for all that the two share.
+A pickled expression is a position in a *table*: the nodes that it needs, operands before users,
+each with its op and the positions of its operands.  No recursion follows the graph.  The pickler's
+memo holds the tables of earlier expressions, so a later table refers to them for shared nodes.
 
-Unpickled nodes are interned: in the process that pickled them they are the same objects as long as
-anybody holds them, and symbols are the same symbols everywhere.  Arrays of data and dummies are
-equal only to themselves, so each unpickling makes new ones, one for each in the pickle.
+Unpickling interns nodes: in the same process, living nodes stay the same objects, and symbols are
+the same symbols everywhere.  Arrays of data and dummies are equal only to themselves, so each
+unpickling creates new ones, one for each in the pickle.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim
 
-# Tables that refer to one another in a row; in a pickle that shares no memo with the first of them
-# (another pickler of the same thread), they are saved inside each other.
+# The most tables in a row that refer to one another.  A pickle that lacks the first table in its
+# memo (from another pickler of the same thread) nests them, and must not exceed the stack.
 _CHAIN = 40
 
 
@@ -43,7 +42,7 @@ _CHAIN = 40
 
 
 def described(op: Op) -> tuple[Any, ...]:
-    """How to make the op again: a function and its arguments, as ``__reduce__`` returns them."""
+    """Return a function and arguments that make the op again, as for ``__reduce__``."""
     if isinstance(op, ops.Symbol):
         make_symbol = ops.dummy_op if op.dummy else ops.symbol_op
         return make_symbol, (op.name, op.shape, op.dtype)
@@ -100,7 +99,7 @@ def _names(cls: type[Op]) -> tuple[str, ...]:
 
 
 def _parameters(op: Op) -> tuple[Any, ...]:
-    """What the op was made with; every op keeps its parameters under their names."""
+    """The constructor's arguments; every op stores them under their names."""
     cls: Any = op.__class__
     return tuple(getattr(op, name) for name in _names(cls))
 
@@ -136,7 +135,7 @@ def _looped(
 
 
 def _apart(*nodes: Expr) -> tuple[Table, list[int]]:
-    """Nodes in a table of their own: they may be in that which their op is pickled for."""
+    """Put nodes in a table of their own: the table of their op may contain them, too."""
     table = _Known().table(nodes)
     return table, [table.place[node] for node in nodes]
 
@@ -177,16 +176,17 @@ def _interned(cls: type[Op], *parameters: object) -> Op:
 
 
 class Table:
-    """The nodes that some expressions need, by creation: ``place`` says where each is.
+    """The nodes that some expressions need, in order of creation; ``place`` maps each to its index.
 
-    A node is described by its op and the places of its operands, or found in another table.
+    The table describes a node by its op and the positions of its operands, or finds it in another
+    table.
     """
 
     __slots__ = ("__weakref__", "chain", "known", "parts", "place")
-    chain: int  # how many tables refer to one another behind this one, itself included
+    chain: int  # length of the longest chain of tables from here, this one included
 
     def __init__(self, outputs: Sequence[Expr], known: _Known) -> None:
-        self.known = known  # which lives as long as a table does
+        self.known = known  # keeps the registry alive
         nodes = known.walk(outputs)
         place = self.place = {node: i for i, (node, _) in enumerate(nodes)}
         tables: dict[Table, int] = {}
@@ -194,6 +194,7 @@ class Table:
         types: dict[tuple[Any, ...], int] = {}
         op_of, type_of, counts, operands = array("q"), array("q"), array("q"), array("q")
         for node, owner in nodes:
+            # A negative entry refers to a node of another table.
             if owner is not None:
                 op_of.append(-1 - tables.setdefault(owner, len(tables)))
                 operands.append(owner.place[node])
@@ -221,7 +222,7 @@ def _restored(
     counts: Sequence[int],
     operands: Sequence[int],
 ) -> list[Expr]:
-    """The nodes of a table."""
+    """Rebuild the nodes of a table."""
     nodes: list[Expr] = []
     row = at = 0
     for kind in op_of:
@@ -235,8 +236,8 @@ def _restored(
         shape, dtype = types[type_of[row]]
         row, at = row + 1, at + count
         op = kinds[kind]
-        # Operands are in order of creation, which may be another order here; then the op's
-        # constructor puts them right.
+        # Operands are in the order of creation in the pickling process.  If that differs here, the
+        # op's constructor sorts them again.
         if count < 2 or all(
             (i < j) is (a.serial < b.serial)
             for i, j, a, b in zip(places, places[1:], args, args[1:], strict=False)
@@ -248,7 +249,7 @@ def _restored(
 
 
 class _Known:
-    """Which living table has which node.  It lives as long as one of its tables: for one pickle."""
+    """The living table of each node; lives as long as one of its tables, that is for one pickle."""
 
     __slots__ = ("__weakref__", "number", "tables")
 
@@ -257,12 +258,12 @@ class _Known:
         self.tables: list[weakref.ref[Table]] = []
 
     def owner(self, node: Expr) -> Table | None:
-        """The table that has the node as its own."""
+        """The table that defines the node, or None."""
         k = self.number.get(node)
         return None if k is None else self.tables[k]()
 
     def walk(self, outputs: Iterable[Expr]) -> list[tuple[Expr, Table | None]]:
-        """The nodes that ``outputs`` need, by creation; those that a table has end the walk."""
+        """The nodes that ``outputs`` need, by creation; the walk stops at nodes of other tables."""
         stack = list(dict.fromkeys(outputs))
         owners: dict[Expr, Table | None] = dict.fromkeys(stack)
         while stack:
@@ -278,7 +279,7 @@ class _Known:
         return sorted(owners.items(), key=_by_serial)
 
     def table(self, outputs: Sequence[Expr]) -> Table:
-        """A new table of what ``outputs`` need."""
+        """Create and register the table of ``outputs``."""
         table = Table(outputs, self)
         k = len(self.tables)
         self.tables.append(weakref.ref(table))
@@ -312,7 +313,7 @@ def _known() -> _Known:
 
 
 def reduced(node: Expr) -> tuple[Any, ...]:
-    """What ``Expr.__reduce__`` returns.
+    """Implement ``Expr.__reduce__``.
 
     >>> import pickle
     >>> import symdiff as sd
@@ -335,13 +336,13 @@ def _entry(nodes: list[Expr], place: int) -> Expr:
 
 
 def together(outputs: Sequence[Expr]) -> tuple[Table, tuple[int, ...]]:
-    """``outputs`` for a pickle, all in one table; ``apart`` makes them of its two parts."""
+    """Put ``outputs`` in one table for a pickle; ``apart`` restores them from the two parts."""
     table = _known().table(list(outputs))
     return table, tuple(table.place[y] for y in outputs)
 
 
 def apart(nodes: list[Expr], places: Sequence[int]) -> tuple[Expr, ...]:
-    """The outputs that were pickled ``together``."""
+    """Restore the outputs of ``together``."""
     return tuple([nodes[i] for i in places])
 
 

@@ -1,7 +1,7 @@
-"""SymPy in and out.
+"""Conversion from and to SymPy.
 
-Both directions go node by node, without recursion, and in time linear in the nodes: SymPy's own
-evaluation walks a shared formula as a tree, so formulas are made unevaluated.
+Both directions go node by node, without recursion, in time linear in the nodes.  SymPy's own
+evaluation walks a shared formula as a tree, so formulas are built unevaluated.
 """
 
 from __future__ import annotations
@@ -71,20 +71,20 @@ if TYPE_CHECKING:
 __all__ = ["from_sympy", "to_sympy"]
 
 
-# SymPy in -----------------------------------------------------------------------------------------
+# From SymPy ---------------------------------------------------------------------------------------
 
 
 def from_sympy(expr: object) -> Expr:
-    """The expression that a SymPy formula is; equal parts become one node.
+    """Convert a SymPy formula to an expression; equal parts become one node.
 
-    SymPy's symbols become scalar symbols by name: integer if declared so, boolean where they serve
-    as conditions, else real, whether they are declared real or not.  Floats stay the binary
-    numbers that they are.  A Matrix or Array of formulas becomes an array of them.
+    SymPy's symbols become scalar symbols by name: integer if declared integer, boolean if used as
+    conditions, else real, declared or not.  Floats keep their binary value.  A Matrix or Array of
+    formulas becomes an array.
 
-    Raises Unsupported, naming SymPy's type, for what has no counterpart (complex numbers and
+    Raises Unsupported, with SymPy's type, for objects without counterpart (complex numbers and
     symbols, undefined functions, integrals ...); ValueError for a symbol whose name is no
-    identifier, or is that of two different symbols; TypeError for what is not SymPy's (for text
-    there is ``parse``).
+    identifier or is shared by two different symbols; TypeError for other objects (for text use
+    ``parse``).
 
     >>> import sympy, symdiff as sd
     >>> t = sympy.Symbol("t")
@@ -105,16 +105,16 @@ def from_sympy(expr: object) -> Expr:
 
 
 def stacked(elements: Sequence[Expr], shape: tuple[int, ...]) -> Expr:
-    """The array of scalar expressions, in C order."""
+    """The array of these scalar expressions in C order."""
     if not elements:
         return full(shape, 0)
     return stack(filled(shape, elements).tolist()) if shape else elements[0]
 
 
 def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = None) -> list[Expr]:
-    """The formulas as expressions, from the leaves up; a part is one object, wherever it stands.
+    """Convert formulas to expressions, leaves first; equal objects are converted once.
 
-    The symbols become the expressions of ``known``, or else scalar symbols by name.
+    Symbols become the expressions of ``known``; without ``known``, scalar symbols by name.
     """
     order = operands_first(formulas, _opened)
     symbols = _symbols(order) if known is None else known
@@ -130,7 +130,7 @@ def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = No
 
 
 def _opened(part: sp.Basic) -> tuple[sp.Basic, ...]:
-    """The parts of ``part`` that become nodes; Unsupported where it has no counterpart."""
+    """The operands of ``part``; raises Unsupported if it has no counterpart."""
     if not (part.is_Atom or isinstance(part, _OPENED)):
         raise Unsupported(
             f"{type(part).__name__} of SymPy has no counterpart in symdiff; evaluate it in "
@@ -147,7 +147,7 @@ _OPENED = (
 
 
 def _operands(part: sp.Basic) -> tuple[sp.Basic, ...]:
-    """The parts of ``part`` that become nodes."""
+    """The subexpressions of ``part`` that become nodes."""
     if isinstance(part, sp.Piecewise):
         return tuple(operand for pair in part.args for operand in pair.args)
     if isinstance(part, sp.Pow):
@@ -160,7 +160,7 @@ def _operands(part: sp.Basic) -> tuple[sp.Basic, ...]:
 
 
 def _is_log_gamma(part: sp.Basic) -> bool:
-    """log|Γ(x)|: a function of its own, which does not overflow where Γ does."""
+    """Whether part is log|Γ(x)|: ``gammaln``, which does not overflow where Γ does."""
     return (
         isinstance(part, sp.log)
         and isinstance(part.args[0], sp.Abs)
@@ -169,7 +169,7 @@ def _is_log_gamma(part: sp.Basic) -> bool:
 
 
 def _symbols(parts: list[sp.Basic]) -> dict[sp.Symbol, Expr]:
-    """The symbols of a formula, and what they become."""
+    """The symbols of a formula and their replacements."""
     conditions = {
         operand for part in parts for operand in _conditions(part) if isinstance(operand, sp.Symbol)
     }
@@ -200,7 +200,7 @@ def _conditions(part: sp.Basic) -> Sequence[sp.Basic]:
 
 
 def _node(part: sp.Basic, operands: list[Expr]) -> Expr:
-    """The node of one part; ``operands`` are those of ``_operands``."""
+    """The node of ``part`` for the nodes of its ``_operands``."""
     if not operands:
         return _leaf(part)
     if isinstance(part, sp.Pow):
@@ -230,7 +230,7 @@ def _leaf(part: sp.Basic) -> Expr:
 
 
 def _exact_float(value: sp.Float) -> float | Fraction:
-    """A Float of double precision as a float, of more digits as the fraction that it is."""
+    """A Float of double precision as a float, one of more digits as its exact fraction."""
     sign, mantissa, exponent, bits = value._mpf_
     magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     return float(value) if bits <= 53 else -magnitude if sign else magnitude
@@ -242,14 +242,14 @@ def _exponent(exponent: sp.Expr) -> int | Fraction:
 
 
 def _piecewise(parts: list[Expr]) -> Expr:
-    result = number_node(math.nan)  # what SymPy means where no condition holds
+    result = number_node(math.nan)  # SymPy's value if no condition holds
     for value, condition in zip(parts[-2::-2], parts[::-2], strict=True):
         result = select(condition, value, result)
     return result
 
 
 def _times(parts: list[Expr]) -> Expr:
-    """The product, numbers last, so that they do not stand between the factors."""
+    """The product with numbers last, so that they do not separate the factors."""
     ordered = sorted(parts, key=lambda part: isinstance(part.op, ops.Sum) and not part.args)
     return reduce(operator.mul, ordered)
 
@@ -263,7 +263,7 @@ def _logarithm(parts: list[Expr]) -> Expr:
     return divide(log, base[0]) if base else log
 
 
-# Classes of any number of operands, or of truth values; the others go by their formula.
+# Classes with any number of operands, or with truth values; other classes go by their formula.
 _BUILT: dict[type[sp.Basic], Callable[[list[Expr]], Expr]] = {
     sp.Add: lambda parts: combine("add", [(1, part) for part in parts]),
     sp.Mul: _times,
@@ -281,7 +281,7 @@ _BUILT: dict[type[sp.Basic], Callable[[list[Expr]], Expr]] = {
 
 
 def _by_template(part: sp.Basic, operands: list[Expr]) -> Expr:
-    """A function of SymPy by its canonical formula; numbers stay in it (the order of polygamma)."""
+    """Convert a SymPy function by its canonical formula; numbers such as an order stay."""
     arguments = tuple(
         argument if argument.is_Rational else kernel_symbol(k)
         for k, argument in enumerate(part.args)
@@ -295,14 +295,14 @@ def _template(cls: type[sp.Basic], arguments: tuple[sp.Expr, ...]) -> sp.Expr:
     return canonical(held(cls, arguments))
 
 
-# SymPy out ----------------------------------------------------------------------------------------
+# To SymPy -----------------------------------------------------------------------------------------
 
-# Components of an array, and products in a contraction, beyond which a formula is no use.
+# More components of an array, or products of a contraction, would make a useless formula.
 _COMPONENTS = 10_000
 _TERMS = 100_000
-# Factors of a product that are written as one: 2*(x*y) as 2*x*y; longer ones stay shared.
+# Products up to this length are flattened: 2*(x*y) to 2*x*y; longer ones stay shared.
 _FLAT_FACTORS = 8
-# Selections around the factors of a product that are opened, for one around the product.
+# The number of selections among factors to move outside the product.
 _OPENED_CHOICES = 8
 
 
@@ -313,30 +313,30 @@ def to_sympy(
     expr: Expr, *, cse: Literal[True], codegen: bool = False
 ) -> tuple[list[tuple[sp.Symbol, sp.Basic]], sp.Basic]: ...
 def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> sp.Basic:
-    """The SymPy formula of an expression, in SymPy's own functions, unevaluated.
+    """Convert an expression to a SymPy formula, in SymPy's own functions, unevaluated.
 
-    Symbols are declared real, integer ones integer; boolean ones are plain.  Truth values become
-    relations and conditions, selections Piecewise, floats Floats of 15 digits.  An array becomes
-    an Array of its components; the components of an array symbol ``x`` are the symbols ``x_0``,
-    ``x_1_2`` ...  Contractions and linear algebra are written out by components.  A detached
-    expression is its value.  Like terms and equal factors of a component are merged, and a
-    condition stands in the formula only where it decides something.
+    Symbols are declared real, integer ones integer; boolean ones have no assumptions.  Truth values
+    become relations and conditions, selections Piecewise, floats Floats of 15 digits.  An array
+    becomes an Array of its components; an array symbol ``x`` has the components ``x_0``, ``x_1_2``
+    ...  Contractions and linear algebra are written out by components.  A detached expression
+    becomes its value.  Like terms and equal factors of a component are merged.  Conditions without
+    effect are dropped.
 
-    Time and memory are linear in the nodes, but a formula that shares its parts prints as a tree:
-    ask for ``cse=True`` then, or call ``doit()`` to have small ones evaluated.
+    Time and memory are linear in the nodes, but a formula with shared parts prints as a tree: then
+    use ``cse=True``, or call ``doit()`` to evaluate small ones.
 
     Args:
         expr: an expression.
-        cse: whether to return ``(replacements, formula)`` as ``sympy.cse`` does: every part that
-            is used more than once is named, in a list of (symbol, formula).
+        cse: whether to return ``(replacements, formula)`` as ``sympy.cse`` does, with a name for
+            every part that is used more than once, in a list of (symbol, formula).
         codegen: whether to use the functions of ``sympy.codegen.cfunctions`` (expm1, log1p, exp2,
-            log2, log10, Sqrt, Cbrt, hypot), which keep digits in the code that SymPy prints, but
-            which it does not integrate or simplify; Cbrt is the real root, as C's.  A formula with
-            them comes back as the expression that it was.
+            log2, log10, Sqrt, Cbrt, hypot).  They keep digits in code that SymPy prints, but SymPy
+            does not integrate or simplify them; Cbrt is the real root, as C's.  ``from_sympy``
+            converts such a formula back to the same expression.
 
     Raises Unsupported for a symbolic length, for more than 10,000 components, for matrices beyond
-    6 x 6 in linear algebra, and for a function without an equivalent in SymPy; ValueError where
-    a symbol already has the name of a component.
+    6 x 6 in linear algebra, and for a function without an equivalent in SymPy; ValueError if
+    another symbol has the name of a component.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -381,7 +381,7 @@ def _components(symbols: tuple[Expr, ...]) -> dict[Expr, sp.Basic]:
 
 
 def declared(name: str, dtype: type) -> sp.Symbol:
-    """SymPy's symbol for a symbol of ours, or an element of one."""
+    """SymPy's symbol for one of our symbols, or for an element of one."""
     if dtype is bool:
         return sp.Symbol(name)
     return sp.Symbol(name, integer=True) if dtype is int else sp.Symbol(name, real=True)
@@ -393,7 +393,7 @@ def _limit(what: str, size: int, most: int, unit: str) -> None:
 
 
 class Formulas(Arithmetic):
-    """SymPy formulas; truth values are SymPy's conditions."""
+    """Arithmetic on SymPy formulas; truth values are SymPy's conditions."""
 
     def __init__(self, taken: list[str] | None, codegen: bool) -> None:
         self.codegen = codegen
@@ -419,19 +419,19 @@ class Formulas(Arithmetic):
         numbers = sum((t for t in terms if t.is_Rational), self.number(const))
         terms = self.merged([term for term in terms if not term.is_Rational])
         if not is_number(numbers, 0):
-            terms.insert(0, numbers)  # where SymPy has it
+            terms.insert(0, numbers)  # SymPy's own position for it
         if len(terms) < 2:
             return terms[0] if terms else sp.S.Zero
         return hashed(held(sp.Add, terms))
 
     def merged(self, terms: list[sp.Basic]) -> list[sp.Basic]:
-        """The terms, those of the same factors as one: components of several nodes may coincide."""
+        """Merge terms with equal factors: components of several nodes may coincide."""
         alike: dict[sp.Basic, list[tuple[sp.Basic, list[sp.Basic], sp.Basic]]] = {}
         for term in terms:
             c, *factors = term.args if isinstance(term, sp.Mul) else (term,)
             if not c.is_Rational:
                 c, factors = sp.S.One, [c, *factors]
-            # Parts are told apart by identity: comparing deep ones would recurse.
+            # Compare parts by identity: comparing deep ones would recurse.
             key = sorted((id(base), p, degree) for base, p, degree in map(as_power, factors))
             alike.setdefault(tuple(key), []).append((c, factors, term))
         sums = [
@@ -482,7 +482,7 @@ class Formulas(Arithmetic):
 
     def named(self, name: str, *args: sp.Basic) -> sp.Basic:
         cls: type[sp.Basic] = VOCABULARY[name]
-        if name == "not_equal" and args[0] is args[1]:  # of reals none is; of floats, nan
+        if name == "not_equal" and args[0] is args[1]:  # true for no real, and for the float nan
             return hashed(held(cfunctions.isnan, args[:1])) if self.codegen else sp.false
         if issubclass(cls, Relation):
             assert cls.sympy is not None  # every relation states one
@@ -490,7 +490,7 @@ class Formulas(Arithmetic):
         if not issubclass(cls, ScalarFunction):
             return hashed(held(cls, args))
         if self.codegen and is_for_code(cls):
-            assert cls.sympy is not None  # which is why it is for code
+            assert cls.sympy is not None  # every class for code states one
             return hashed(held(cls.sympy, args))
         return filled_in(_definition(name, _arguments(name, args)), args)
 
@@ -501,9 +501,10 @@ class Formulas(Arithmetic):
         return choice(condition, a, b)
 
     def strong(self, factors: Sequence[sp.Basic], kills: Sequence[bool]) -> sp.Basic:
-        """The product, guarded where a factor that kills may meet one that has no value."""
+        """The product, guarded where a killing factor may be 0 and another infinite or nan."""
         factors = list(factors)
-        choices: list[tuple[sp.Basic, bool]] = []  # conditions, outermost first, and which arm is 0
+        choices: list[tuple[sp.Basic, bool]] = []  # outermost first; whether the first arm is 0
+        # Move selections with a zero arm outside: inside them the product needs no guard.
         for k, kill in enumerate(kills):
             while kill and len(choices) < _OPENED_CHOICES and (arms_of := arms(factors[k])):
                 condition, a, b = arms_of
@@ -553,7 +554,7 @@ class Formulas(Arithmetic):
         return self.shared(node, value)
 
     def shared(self, node: Node, value: sp.Basic) -> sp.Basic:
-        """A symbol in the place of a formula."""
+        """Replace a formula by a new symbol."""
         if value.is_Atom:
             return value
         stand_in = declared(next(self.names), bool if node.dtype is bool else float)
@@ -567,9 +568,9 @@ class Formulas(Arithmetic):
 
 @lru_cache(maxsize=1 << 10)
 def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
-    """A vocabulary function of kernel symbols (and of its order) in SymPy's own classes."""
+    """A vocabulary function in SymPy's own classes, over kernel symbols (and its order)."""
     formula = VOCABULARY[name].definition(*arguments)
-    if name == "sinc_derivative":  # SymPy's is a quotient; at 0 it is pi**n * (-1)**(n/2) / (n + 1)
+    if name == "sinc_derivative":  # SymPy has 0/0 at 0, so write the limit
         n, x = arguments
         limit = sp.pi**n * (-1) ** (n // 2) / (n + 1) if n % 2 == 0 else sp.S.Zero
         formula = sp.Piecewise((limit, sp.Eq(x, 0)), (formula, True))
@@ -577,7 +578,7 @@ def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
 
 
 def _arguments(name: str, args: Sequence[sp.Basic]) -> tuple[sp.Expr, ...]:
-    """Kernel symbols; but the orders of a derivative are numbers that the definition needs."""
+    """Kernel symbols, except for orders of a derivative: the definition needs their numbers."""
     cls = VOCABULARY[name]
     orders = cls.orders if issubclass(cls, Ordered) else 0
     return (*args[:orders], *(kernel_symbol(k) for k in range(orders, len(args))))

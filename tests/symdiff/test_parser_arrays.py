@@ -392,7 +392,7 @@ def test_programs_have_numpys_values(seed, kind, depth):
         ("sum(*q)", 0, "by position"),
         ("sum(**q)", 0, "by position"),
         ("max(A, 0)", 7, r"write max\(x, axis=0\)"),
-        ("zeros((m, 3))", 6, "name that it has"),
+        ("zeros((m, 3))", 6, "its name in"),
         ("concat(q)", 7, "list"),
         ("pad(q, 1, 'sideways')", 0, "mode 'sideways'"),
         ("sin('q')", 4, "strings"),

@@ -1,10 +1,10 @@
-"""Text to expressions: Python's grammar, a whitelist over its syntax tree, and nothing evaluated.
+"""Parse text to expressions: Python's grammar with a whitelist, and without evaluation.
 
-A text goes through three steps.  ``scan`` splits it into words and refuses what no formula has,
-with a remedy where there is one; it also cuts long chains of ``+`` and ``*`` into parts, since
+Parsing has three steps.  ``scan`` splits the text into words and refuses all that no formula has,
+with a remedy if there is one.  It also cuts long chains of ``+`` and ``*`` into parts, because
 Python's parser nests them and gives up on some thousands.  ``ast.parse`` reads each part.
-``Reader`` makes nodes of its tree, without recursion: of operators and scalar functions from the
-tables of ``language``, of functions of arrays from their own declarations (``arguments``).
+``Reader`` converts its tree to nodes, without recursion: operators and scalar functions by the
+tables of ``language``, functions of arrays by their own declarations (``arguments``).
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ _NUMBERS = CONSTANTS | {EXACT + name: CONSTANTS[name] for name in ("pi", "e")}
 
 @contained
 def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
-    """The expression that ``text`` writes, as Python's operators build it; nothing is evaluated.
+    """Parse ``text`` to an expression, as Python's operators build it; nothing is evaluated.
 
     Names are scalar symbols, equal to ``symbol(name)``, except the numbers ``pi``, ``e``, ``inf``
-    and ``nan``; Euler's number is the small ``e``, and ``E`` is a symbol, where SymPy has it the
-    other way round.  A name in front of a bracket is a function: ``gamma`` is a symbol,
-    ``gamma(x)`` the function.  Functions go by their array-API, NumPy and mathematical names
-    (``acos``, ``arccos``, ``ln``).  Integers are exact, so that ``x/3`` is a third of x; a decimal
-    number is the float that it denotes.  Operators are ``+ - * / // % **``, comparisons (also in
-    chains), ``and``, ``or`` and ``not``.
+    and ``nan``.  Euler's number is the small ``e``, and ``E`` is a symbol; SymPy does the reverse.
+    A name before a bracket is a function: ``gamma`` is a symbol, ``gamma(x)`` the function.
+    Functions have their array-API, NumPy and mathematical names (``acos``, ``arccos``, ``ln``).
+    Integers are exact, so ``x/3`` is a third of x; a decimal number is the float that it denotes.
+    Operators are ``+ - * / // % **``, comparisons (also in chains), ``and``, ``or`` and ``not``.
 
-    Arrays are ``symbols`` that are given, and are written as in NumPy: ``q[0]``, ``A[:, 1]``,
+    Arrays are the ``symbols`` argument, and have NumPy's notation: ``q[0]``, ``A[:, 1]``,
     ``z[[0, 2]]``, ``v[:, None]``, ``A @ b``, ``A.T`` and ``.mT``; ``[a, b]`` is a stack, also of
-    numbers.  Every function of this package that makes expressions may be called as it is declared,
-    ``sum(A, axis=0)``, of several results with a number, ``eigh(A)[0]``; of the others, ``max(a,
-    b)`` is ``maximum``.  The name of a symbolic axis is its length.  ``sd.pi`` and ``sd.e`` are the
-    numbers where symbols are called so.  Lines in front may define names for parts of the formula,
-    ``t1 = x*y``, which have no other meaning.  Index notation and texts of loops are refused: in
-    the former ``[n > 1]`` is 1 or 0, so that an array of one comparison is ``stack([n > 1])``.
+    numbers.  Every function of this package that makes expressions may be called as declared:
+    ``sum(A, axis=0)``, and ``eigh(A)[0]`` for one of several results.  ``max(a, b)`` of scalars is
+    ``maximum``.  The name of a symbolic axis is its length.  ``sd.pi`` and ``sd.e`` are the numbers
+    if symbols have these names.  Earlier lines may define names for parts of the formula, such as
+    ``t1 = x*y``; these names must have no other meaning.  Index notation and texts of loops are
+    refused.  In index notation ``[n > 1]`` is 1 or 0, so write an array of one comparison as
+    ``stack([n > 1])``.
 
     Args:
         text: one formula of at most a million characters, in which no number has more than 1000
         digits. symbols: other meanings of names: expressions by name, or symbols (``[symbol("e")]``
         makes e one).
 
-    Raises ParseError for anything else, with the position marked in its message and given by
-    ``.position``; it is a ShapeError as well if shapes do not fit.  A shape may be as large as it
-    likes, since it is but a node; what is listed element by element (indices of gathered elements,
-    splits, powers) is refused beyond ten million.  Raises ShapeError for a result with a symbol
-    that has the name of a length of another.
+    Raises ParseError for anything else, with the position marked in its message and in
+    ``.position``.  For shapes that do not fit it is a ShapeError as well.  Shapes have no limit,
+    because a shape is only a node.  Lists of elements (indices of gathered elements, splits,
+    powers) are limited to ten million.  Raises ShapeError if a symbol of the result has the name of
+    a length of another symbol.
 
     >>> import symdiff as sd
     >>> x, theta = sd.symbols("x theta")
@@ -108,7 +108,7 @@ def _formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
 def _given(
     symbols: Mapping[str, Expr] | Iterable[Expr],
 ) -> tuple[dict[str, Expr], dict[str, Expr]]:
-    """The meanings of names: what is given, and the lengths of its axes."""
+    """The meanings of names: the given expressions, and the lengths of their axes."""
     if isinstance(symbols, Mapping):
         named = symbols
     else:

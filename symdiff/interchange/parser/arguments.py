@@ -1,7 +1,7 @@
-"""The functions of arrays that a text may call, and what they take, by their own declarations.
+"""The functions of arrays that a text may call, with arguments as their declarations state.
 
-Every public function of expressions is one, unless it takes a callable.  Annotations say what an
-argument is: an operand, a list of operands, or an option, which is a literal.
+These are all public functions of expressions, except those with a callable argument.  Annotations
+state what an argument is: an operand, a list of operands, or an option, which is a literal.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from symdiff.interchange.parser.language import length_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MOST_AXES = 64  # as many as NumPy's arrays have; so many operands of one function, too
+MOST_AXES = 64  # NumPy's limit; also the most operands of one function
 
 
 class Kind(Enum):
-    """What an argument is."""
+    """The kinds of arguments."""
 
-    OPERAND = auto()  # an expression, or a list of such, which is a stack
+    OPERAND = auto()  # an expression, or a list of expressions, which is a stack
     OPERANDS = auto()  # a list of operands
-    DATA = auto()  # an operand, or a list of numbers, or an option
-    AXES = auto()  # an option that is a shape, or axes
+    DATA = auto()  # an operand, a list of numbers, or an option
+    AXES = auto()  # an option that is a shape or axes
     OPTION = auto()  # literals: numbers, names of lengths, texts, None, True, False, and lists
-    POWER = auto()  # a number that a number may be raised to
-    ANY = auto()  # an option, with expressions in it
+    POWER = auto()  # an option that may be the exponent of a number
+    ANY = auto()  # an option that may contain expressions
 
 
 class Results(NamedTuple):
-    """What a function gives that has several results."""
+    """The results of a function with several results."""
 
     name: str
     parts: tuple[Expr, ...]
 
 
 class Declared(NamedTuple):
-    """A function by its declaration."""
+    """A function with its declaration."""
 
     build: Callable[..., Any]
     signature: inspect.Signature
@@ -92,7 +92,7 @@ def declared(name: str) -> Declared:
 
 
 class Comparison(list[Any]):
-    """A list of one comparison: 1 or 0 in index notation, so that it is no array by itself."""
+    """A list of one comparison: in index notation it means 1 or 0, so it is no array by itself."""
 
 
 _COMPARISON = (
@@ -104,7 +104,7 @@ _COMPARISON = (
 
 
 def operand(value: object) -> Expr:
-    """A value of the text as an expression; raises ValueError, in words, where it is none."""
+    """Convert a parsed value to an expression; raises ValueError with an explanation."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, Comparison):
@@ -130,7 +130,7 @@ def _refusal(value: object) -> str:
 
 
 def argument(function: Declared, parameter: str, value: object) -> Any:
-    """A value of the text as an argument; raises ValueError, in words, where it is none."""
+    """Convert a parsed value to an argument; raises ValueError with an explanation."""
     kind, said = function.kinds[parameter], function.annotations[parameter]
     if kind is Kind.OPERAND:
         return None if value is None else operand(value)
@@ -151,13 +151,13 @@ def argument(function: Declared, parameter: str, value: object) -> Any:
     if kind is Kind.DATA:
         return operand(value)
     raise ValueError(
-        "this argument is no formula: write a literal, and for the length of an axis the name that "
-        "it has in the shape of a symbol that is given"
+        "this argument is no formula: write a literal, or for the length of an axis its name in "
+        "the shape of a given symbol"
     )
 
 
 def key(value: object) -> Any:
-    """A value of the text as a subscript; a list with an expression in it is an array."""
+    """Convert a parsed value to a subscript; a list with an expression in it is an array."""
     if isinstance(value, tuple) and not isinstance(value, Results):
         return tuple(key(v) for v in value)
     if isinstance(value, slice):
@@ -170,7 +170,7 @@ def key(value: object) -> Any:
 
 
 def literal(value: object, lengths: bool = False) -> Any:
-    """A value with Python's numbers for those of the text; lengths where they are meant."""
+    """Convert the numbers of a parsed value to Python's, and lengths if ``lengths``."""
     if isinstance(value, Expr):
         length = length_of(value) if lengths else None
         if length is not None:

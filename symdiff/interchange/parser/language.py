@@ -1,4 +1,4 @@
-"""The language: the numbers, operators and functions that a formula may use."""
+"""The language of formulas: its numbers, operators and functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """A function of the language: what it builds, and how many operands it takes (None: any)."""
+    """A function of the language, with its least and most operands (None: no limit)."""
 
     build: Callable[..., Expr]
     least: int
@@ -53,7 +53,7 @@ def _functions() -> dict[str, Entry]:
     for n, names in ((1, unary), (2, binary)):
         table |= {name: Entry(getattr(functions, name), n, n) for name in names.split()}
     for name in VOCABULARY:
-        if issubclass(VOCABULARY[name], Polynomial):  # whose orders are checked
+        if issubclass(VOCABULARY[name], Polynomial):  # these functions check their orders
             table[name] = table[name]._replace(build=getattr(functions, name))
     table |= {
         "lambertw": Entry(functions.lambertw, 1, 2),
@@ -67,8 +67,7 @@ def _functions() -> dict[str, Entry]:
         "sech": _reciprocal(functions.cosh),
         "csch": _reciprocal(functions.sinh),
         "coth": _reciprocal(functions.tanh),
-        # Products in the derivatives of selections: 0 where the first factor, or either one, is
-        # exactly 0.
+        # Products in derivatives of selections: 0 if the first factor (or either one) is exactly 0.
         "strong": Entry(partial(strong, kills=(True, False)), 2, 2),
         "strong_both": Entry(partial(strong, kills=(True, True)), 2, 2),
     }
@@ -88,23 +87,23 @@ CONSTANTS: dict[str, Expr] = {
     "inf": number_node(math.inf),
     "nan": number_node(math.nan),
 }
-"""The names that are numbers; every other name is a symbol."""
+"""The names of numbers; every other name is a symbol."""
 
 
 def length_of(x: Expr) -> Length | None:
-    """The length that an expression is, where it is written in nothing but lengths."""
+    """The length that an expression denotes, or None if it contains more than lengths."""
     if x.shape or not all(node.args or isinstance(node.op, _OF_LENGTHS) for node in nodes(x)):
         return None
     length = as_length(str(x))
     return length if isinstance(length, Length) else None
 
 
-# Leaves of a polynomial in lengths: their names, and numbers, which are sums of nothing.
+# The leaves of a polynomial in lengths: names, and numbers, which are sums without operands.
 _OF_LENGTHS = (ops.Size, ops.Sum)
 
 
 def _floor_divided(x: Expr, y: Expr) -> Expr:
-    """A quotient of lengths is one, as in the shape of an array."""
+    """Divide a length by a number to a length, as in the shape of an array."""
     length, by = length_of(x), number_of(y)
     if length is None or y.shape or not isinstance(by, int) or by < 1:
         return x // y

@@ -1,4 +1,4 @@
-"""Words to expressions: a whitelist over Python's syntax tree, walked without recursion."""
+"""Convert words to expressions: a whitelist over Python's syntax tree, without recursion."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from symdiff.interchange.parser.scanner import Stretch
 
 T = TypeVar("T")
-# Their operands may be other than expressions.
+# Node types whose operands need not be expressions.
 _OPEN = {ast.Call, ast.List, ast.Tuple, ast.Subscript, ast.Slice}
 _DERIVATIVES = {
     *("diff", "derivative", "Derivative", "deriv", "grad", "gradient"),
     *("hessian", "jacobian", "jvp", "vjp", "hvp"),
 }
 _POWERS = {"pow", "power"}
-Terms = list[tuple[int, Expr]]  # what a part is worth: the terms of a sum, with their signs
+Terms = list[tuple[int, Expr]]  # the value of a part: terms of a sum with signs
 
 
 def _meant(name: str) -> str:
-    """What a name that is called may stand for: a misspelt function, a derivative, or a factor.
+    """Suggest a meaning for an unknown function: a misspelt one, a derivative, or a factor.
 
     >>> _meant("sinn"), _meant("z")
     ('did you mean sin?', 'write * between factors')
@@ -73,7 +73,7 @@ def _meant(name: str) -> str:
 
 
 def _misread(source: str, place: int, said: str) -> str:
-    """What is wrong with a text that is not Python's syntax at ``place``, where Python says little.
+    """Explain a syntax error at ``place`` where Python's message says little.
 
     >>> _misread("x +", 0, "invalid syntax"), _misread("1 +* 2", 3, "invalid syntax")
     ('nothing follows +', 'invalid syntax')
@@ -88,7 +88,7 @@ def _misread(source: str, place: int, said: str) -> str:
 
 
 class Reader:
-    """Makes an expression of one part."""
+    """Converts one part of the text to an expression."""
 
     def __init__(
         self, text: str, part: Stretch, names: Mapping[str, Expr], earlier: list[Terms]
@@ -107,7 +107,7 @@ class Reader:
         return value if value.__class__ is Expr else self.operand(tree, value)
 
     def terms_of_part(self) -> Terms:
-        """The terms of the part: one, unless it is a sum."""
+        """The terms of the part: one, unless the part is a sum."""
         chain = self.chain(self.tree())
         new_terms = [term for _, term in self.own(chain)]
         return self.terms(chain, [self.operand(term, self.value(term)) for term in new_terms])
@@ -124,27 +124,26 @@ class Reader:
         except (RecursionError, MemoryError):
             fail(self.text, self.part.origin(0), "nested too deeply")
 
-    # The terms of a sum are put together at once: a sum of any width is one node, and takes linear
-    # time.
+    # All terms of a sum are added at once: a sum of any width is one node, in linear time.
 
     def chain(self, tree: ast.expr) -> list[tuple[int, ast.expr]]:
-        """The terms of ``a + b - c``, with their signs, up to a bracket."""
+        """The signed terms of ``a + b - c``, up to a bracket."""
         signed: list[tuple[int, ast.expr]] = []
         node = tree
-        # Brackets do not show in the tree, but they move the column at which an operand begins.
+        # The tree does not show brackets, but a bracketed operand begins at another column.
         while _is_sum(node) and node.col_offset == tree.col_offset:
             signed.append((1 if isinstance(node.op, ast.Add) else -1, node.right))
             node = node.left
         return [*signed, (1, node)][::-1]
 
     def own(self, chain: list[tuple[int, ast.expr]]) -> list[tuple[int, ast.expr]]:
-        """The chain without the earlier part that it may begin with."""
+        """The chain without an earlier part at its beginning."""
         return chain[1:] if len(chain) > 1 and self.place(chain[0][1]) is not None else chain
 
     def terms(self, chain: list[tuple[int, ast.expr]], values: list[Expr]) -> Terms:
-        """The terms of a chain, given the values of its own ones."""
+        """The terms of a chain with values for all terms but an earlier part."""
         new_part = self.own(chain)
-        # An earlier part is used once, so its list may grow.
+        # Each earlier part is used once, so its list may grow in place.
         terms = [] if new_part is chain else self.earlier[self.place(chain[0][1]) or 0]
         terms += [(sign, value) for (sign, _), value in zip(new_part, values, strict=True)]
         return terms
@@ -153,21 +152,20 @@ class Reader:
         """The sum of the terms."""
         if len(terms) == 1:
             return terms[0][1]
-        # The denominators of one coefficient multiply; what comes out is refused, but must not take
-        # hours to come.
+        # Denominators multiply.  The result would be refused, but computing it could take hours.
         fractions = (c for _, x in terms for c in _numbers(x) if isinstance(c, Fraction))
         if sum(c.denominator.bit_length() for c in fractions) > 100 * MOST_BITS:
             raise ValueError("a sum of too many fractions")
         return combine("add", terms)
 
     def place(self, node: ast.expr) -> int | None:
-        """The number of the earlier part that a name stands for."""
+        """The index of the earlier part that a name stands for, or None."""
         if isinstance(node, ast.Name) and node.id.startswith(PART):
             return int(node.id[len(PART) :])
         return None
 
     def value(self, root: ast.expr) -> Any:
-        """What a syntax tree is worth: an expression, or what stands in a call or a subscript."""
+        """Evaluate a syntax tree: an expression, or a value for a call or subscript."""
         stack: list[tuple[ast.expr, list[ast.expr] | None]] = [(root, None)]
         values: list[Any] = []
         while stack:
@@ -186,7 +184,7 @@ class Reader:
         return values[0]
 
     def operands(self, node: ast.expr) -> list[ast.expr]:
-        """The operands of a node of the tree, if the node is one that a formula may have."""
+        """The operands of a node of the tree; raises ParseError for a node of no formula."""
         match node:
             case ast.Name() | ast.Constant():
                 return []
@@ -216,7 +214,7 @@ class Reader:
                 self.fail(node, f"{type(node).__name__} has no place in a formula")
 
     def check_call(self, node: ast.Call) -> None:
-        """Refuse a call of anything but a known function, and arguments that stars unpack."""
+        """Refuse a call of anything but a known function, and arguments with stars."""
         if not isinstance(node.func, ast.Name):
             indexed = isinstance(node.func, ast.Subscript)
             only = "only functions can be called; write * between factors"
@@ -229,7 +227,7 @@ class Reader:
             self.fail(node, f"{name}: operands are given by position, one by one")
 
     def built(self, node: ast.expr, operands: list[ast.expr], values: list[Any]) -> Any:
-        """What a node of the tree is worth, given the values of its operands."""
+        """The value of a node of the tree for the values of its operands, after all checks."""
         if values and node.__class__ not in _OPEN:
             self.close(operands, values)
         try:
@@ -249,7 +247,7 @@ class Reader:
         return result
 
     def build(self, node: ast.expr, operands: list[ast.expr], values: list[Any]) -> Any:
-        """``built`` without its checks."""
+        """Build the value of a node of the tree, without checks."""
         match node:
             case ast.Name():
                 return self.named(node)
@@ -286,17 +284,17 @@ class Reader:
         raise AssertionError(node)
 
     def close(self, operands: list[ast.expr], values: list[Any]) -> None:
-        """Make expressions of the values, in place."""
+        """Convert the values to expressions, in place."""
         for k, value in enumerate(values):
             if value.__class__ is not Expr:
                 values[k] = self.operand(operands[k], value)
 
     def operand(self, node: ast.expr, value: object) -> Expr:
-        """A value as an expression."""
+        """Convert a value to an expression."""
         return self.told(node, "", operand, value)
 
     def told(self, node: ast.expr, name: str, make: Callable[..., T], *given: object) -> T:
-        """What ``make`` makes of what is given; its refusals are told where ``node`` begins."""
+        """Call ``make``; report its errors at the position of ``node``."""
         try:
             return make(*given)
         except ShapeError as error:
@@ -305,7 +303,7 @@ class Reader:
             self.fail(node, f"{name}{error}")
 
     def called(self, node: ast.Call, operands: list[ast.expr], values: list[Any]) -> Any:
-        """The value of a function: of scalars by position, or of arrays as it is declared."""
+        """The value of a call: of a scalar function by position, or of a declared function."""
         name: str = node.func.id  # type: ignore[attr-defined]  # `check_call` has seen to it
         count = len(values)
         function = FUNCTIONS.get(name)
@@ -329,7 +327,7 @@ class Reader:
     def as_declared(
         self, node: ast.Call, function: Declared, given: list[tuple[ast.expr, Any]]
     ) -> Any:
-        """The value of a public function, whose arguments are what its declaration says."""
+        """The value of a call of a public function, with arguments as it declares them."""
         name, count = function.build.__name__, len(node.args)
         words = [str(word.arg) for word in node.keywords]
         if len({*words}) < len(words):
@@ -353,12 +351,12 @@ class Reader:
             result = function.build(*bound.args, **bound.kwargs)
         except TypeError as error:
             self.fail(node, str(error))
-        except AttributeError as error:  # of an argument that is not what the function takes
+        except AttributeError as error:  # from an argument of a wrong type
             self.fail(node, f"{name}: {error}")
         return result if isinstance(result, Expr) else Results(name, tuple(result))
 
     def check_powers(self, node: ast.expr, function: Declared, given: dict[str, Any]) -> None:
-        """Refuse to raise a number to an option, if that would have too many digits."""
+        """Refuse an option as exponent of a number, if the power would have too many digits."""
         powers = [p for name, p in given.items() if function.kinds[name] is Kind.POWER]
         for p in powers:
             if isinstance(p, int):
@@ -389,7 +387,7 @@ class Reader:
         return Comparison(values) if alone else values
 
     def subscripted(self, node: ast.Subscript, x: object, given: object) -> Expr:
-        """A part of an array, or one of several results."""
+        """An element or part of an array, or one of several results."""
         if isinstance(x, Results):
             place = literal(given)
             if not isinstance(place, int) or not -len(x.parts) <= place < len(x.parts):
@@ -415,7 +413,7 @@ class Reader:
         return symbol(node.id) if value is None else value
 
     def literal(self, node: ast.Constant) -> Any:
-        """A literal; a number is exact where the floats have only infinity or 0 for it."""
+        """A literal; a number that overflows or underflows as a float is exact."""
         value = node.value
         if type(value) not in (int, float):
             return value
@@ -424,7 +422,7 @@ class Reader:
         return as_expr(value)
 
     def check_power(self, node: ast.expr, base: Expr, exponent: Expr) -> None:
-        """Refuse a power that would be folded to a number of too many digits, before it is."""
+        """Refuse a power of numbers with too many digits, before it is computed."""
         p = number_of(exponent)
         if p is None or isinstance(p, float):
             return
@@ -439,7 +437,7 @@ def _is_sum(node: ast.expr) -> TypeGuard[ast.BinOp]:
 
 
 def _numbers(x: Expr) -> tuple[Number, ...]:
-    """The numbers in the topmost node of ``x``, where all folding happens."""
+    """The numbers in the topmost node of ``x``, the only node that folding changes."""
     op = x.op
     if isinstance(op, ops.Sum):
         return (op.const, *op.coefs)

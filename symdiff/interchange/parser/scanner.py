@@ -1,4 +1,4 @@
-"""Text to words: what no formula has is refused, and long chains are cut into parts."""
+"""Split text into words, refuse all that no formula has, and cut long chains into parts."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MOST_DIGITS = 1000
 MOST_BITS = math.ceil(MOST_DIGITS * math.log2(10))
 TOO_LONG = f"a number of more than {MOST_DIGITS} digits"
-_CHAIN = 64  # operators of one chain that are left to Python's parser, which nests them
-# Names of the text do not begin with two underscores, so these are free.
+_CHAIN = 64  # the longest chain for Python's parser, which nests operators
+# Names in a text cannot begin with two underscores, so these are free.
 PART = "__part"
 EXACT = "__"
 
@@ -29,18 +29,18 @@ EXACT = "__"
 
 
 class _Misfit(ParseError, ShapeError):
-    """Arrays in a text whose shapes do not fit each other."""
+    """The error for arrays in a text whose shapes do not fit."""
 
 
 def fail(text: str, position: int, reason: str, misfit: bool = False) -> NoReturn:
     """Raise ParseError: the reason, the text around the position, and a caret under it.
 
-    Of shapes that do not fit, it is a ShapeError as well.
+    A misfit of shapes is a ShapeError as well.
     """
     position = max(0, min(position, len(text)))
     start, stop = max(0, position - 50), position + 30
     before, after = "..." if start else "", "..." if stop < len(text) else ""
-    # Whatever does not print would move the caret.
+    # A character without a printed form would move the caret.
     line = "".join(c if c.isprintable() else " " for c in text[start:stop])
     caret = " " * (len(before) + position - start) + "^"
     error = (_Misfit if misfit else ParseError)(f"{reason}\n  {before}{line}{after}\n  {caret}")
@@ -64,7 +64,7 @@ _WORD = re.compile(
 _LOGICAL = frozenset({"and", "or", "not"})
 _KEYWORDS = _LOGICAL | {"None", "True", "False"}
 _CHAINED = frozenset({"+", "-", "*", "/", "//", "%", "@"})
-# They bind less than + and -.
+# These bind less tightly than + and -.
 _SEPARATORS = _LOGICAL | {",", ":", "=", "<", "<=", ">", ">=", "==", "!="}
 _OPERANDS = frozenset({"name", "number", "exact", "transposed", "string"})
 _REMEDIES = {
@@ -93,20 +93,20 @@ INDEX_NOTATION = "index notation is not read back: write sum(...), @ or einsum('
 
 
 class Stretch:
-    """The words of a stretch of the text, with their origins; names stand for earlier parts."""
+    """The words of a part of the text, with their positions; names stand for earlier parts."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.origins: list[int] = []
 
     def put(self, word: str, origin: int) -> None:
-        """Append a word, which stands at a position of the text."""
+        """Append a word with its position in the text."""
         # One space after each word and none before: Python sees one line that is not indented.
         self.words.append(word + " ")
         self.origins.append(origin)
 
     def cut(self, start: int) -> Stretch:
-        """Take the words from number ``start`` on out of this part."""
+        """Remove the words from number ``start`` on, and return them as a new part."""
         part = Stretch()
         part.words, part.origins = self.words[start:], self.origins[start:]
         del self.words[start:], self.origins[start:]
@@ -125,12 +125,12 @@ class Stretch:
 
     @cached_property
     def starts(self) -> list[int]:
-        """The columns at which the words begin, when all are there."""
+        """The columns at which the words begin; valid once the part is complete."""
         return [0, *accumulate(len(word.encode()) for word in self.words[:-1])]
 
 
 class _Level:
-    """One level of brackets: where its running sum and product begin, and their lengths."""
+    """A level of brackets: the start and length of its current sum and product."""
 
     def __init__(self, start: int, bracket: str = "", called: bool = False) -> None:
         self.sum = self.product = start
@@ -138,13 +138,13 @@ class _Level:
         self.bracket, self.called = bracket, called
 
     def begin(self, start: int) -> None:
-        """Another sum on the same level."""
+        """Start another sum on the same level."""
         self.sum = self.product = start
         self.plus = self.times = 0
 
 
 class Line(NamedTuple):
-    """A formula in the text, and the name that it defines in front of it, with its position."""
+    """A formula in the text, with the name that it defines (if any) and its position."""
 
     name: str
     position: int
@@ -156,7 +156,7 @@ _DEFINITION = re.compile(r"\s*(?P<name>\w+)[^\S\n]*=(?!=)(?P<body>[^\n]*)\n")
 
 
 def lines(text: str) -> Iterator[Line]:
-    """The definitions ``t1 = x*y``, each a line in front, and the formula that uses them."""
+    """The definitions ``t1 = x*y``, one in each line, and then the formula that uses them."""
     start = 0
     while match := _DEFINITION.match(text, start):
         position = match.start("name")
@@ -167,14 +167,14 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def scan(text: str, start: int, stop: int) -> list[Stretch]:
-    """The parts of a formula in the text; each names earlier ones (``__part0``, ...).
+    """Split a formula into parts; each may name earlier ones (``__part0``, ...).
 
-    The last part is the whole.
+    The last part is the complete formula.
     """
     parts: list[Stretch] = []
     part = Stretch()
     levels = [_Level(0)]
-    after_operand = False  # only there are + and - signs between two operands
+    after_operand = False  # only then + and - are binary
     after_name = False
     for kind, word, position in _words(text, start, stop):
         if kind in _OPERANDS and word not in _LOGICAL:
@@ -185,8 +185,7 @@ def scan(text: str, start: int, stop: int) -> list[Stretch]:
         chained = after_operand and word in _CHAINED
         additive = chained and word in "+-"
         if chained and (level.plus if additive else level.times) == _CHAIN:
-            # All that stands before this sign, up to a bracket, comma or comparison, is its left
-            # operand.
+            # The left operand of this sign begins after the last bracket, comma or comparison.
             parts.append(part.cut(level.sum if additive else level.product))
             part.put(f"{PART}{len(parts) - 1}", parts[-1].origins[0])
             level.plus, level.times = (0 if additive else level.plus), 0
@@ -214,7 +213,7 @@ def scan(text: str, start: int, stop: int) -> list[Stretch]:
 def _check_sign(
     text: str, sign: str, position: int, level: _Level, part: Stretch, after_name: bool
 ) -> None:
-    """Refuse a colon outside of subscripts, and an equals sign that gives no argument by name."""
+    """Refuse a colon outside of subscripts, and an equals sign without a keyword argument."""
     if sign == ":":
         if level.bracket != "[":
             fail(text, position, ": has no place in a formula, but in a subscript")
@@ -224,7 +223,7 @@ def _check_sign(
 
 
 def _words(text: str, start: int, stop: int) -> Iterator[tuple[str, str, int]]:
-    """Kind, spelling and position of each word; ParseError for a word that no formula has."""
+    """The kind, text and position of each word; raises ParseError for words of no formula."""
     number_end = -1
     for match in _WORD.finditer(text, start, stop):
         kind, word, position = str(match.lastgroup), match.group(), match.start()
@@ -247,7 +246,7 @@ def _words(text: str, start: int, stop: int) -> Iterator[tuple[str, str, int]]:
 
 
 def normal(name: str) -> str:
-    """A name as Python reads identifiers: the micro sign and the Greek letter mu are one name."""
+    """Normalise a name as Python does: the micro sign and the Greek letter mu are one name."""
     return unicodedata.normalize("NFKC", name)
 
 
