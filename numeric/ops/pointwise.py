@@ -221,6 +221,7 @@ def _unary(name: str) -> Callable[[Tensor], Tensor]:
     at, value = map(float, row.example)
     shown = 'float("inf")' if math.isinf(at) else at
     function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__  # as the module that binds it, which pickles name
     function.__doc__ = f"""{row.says}
 
     >>> import numeric as torch

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -119,6 +120,11 @@ def documented(function: _F, name: str, says: str, example: str) -> _F:
     >>> {example}
     True
     """
+    # Pickles name a function by the module that binds it: the caller's, as in namedtuple.
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    function.__module__ = frame.f_globals["__name__"]
     return function
 
 

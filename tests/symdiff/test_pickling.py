@@ -210,3 +210,19 @@ def test_opaque_ops_are_found_under_the_name_of_their_former_module(cls):
         assert pickle.loads(old) is value
     with pytest.raises(AttributeError, match="Riccati"):
         _ = ops.Riccati
+
+
+@pytest.mark.parametrize("module", [sd, numeric, numeric.nn.functional], ids=lambda m: m.__name__)
+def test_public_functions_are_pickled_by_name(module):
+    """As multiprocessing and joblib send them."""
+    failed = []
+    for name in sorted(set(dir(module)) - {"annotations"}):
+        value = getattr(module, name)
+        if name.startswith("_") or not callable(value):
+            continue
+        try:
+            if again(value) is not value:
+                failed.append(name)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            failed.append(f"{name}: {error}")
+    assert not failed
