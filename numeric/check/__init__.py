@@ -1,11 +1,11 @@
-"""Whether derivatives are right: an audit of those that others wrote, and what it stands on.
+"""Check derivatives: audits of code that others wrote, and the tools that the audits use.
 
 ============================================  =====================================================
-``audit``, ``assert_gradients_match``         derivatives under test beside the exact ones
-``from_torch``, ``from_jax``,                 what may stand in the place of a gradient
+``audit``, ``assert_gradients_match``         compare derivatives under test with the exact ones
+``from_torch``, ``from_jax``,                 wrap other libraries' derivatives for an audit
 ``from_tensors``, ``Recorded``
-``gradcheck``, ``gradgradcheck``              Tensors and lowered Functions beside their own values
-``derivative``, ``taylor``                    plain functions beside their own values
+``gradcheck``, ``gradgradcheck``              compare Tensors and Functions with their own values
+``derivative``, ``taylor``                    compare plain functions with their own values
 ``reference``, ``enclose``, ``certify``       many digits, guaranteed bounds, the worst rounding
 ============================================  =====================================================
 
@@ -71,7 +71,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name as an attribute of the module
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.check'", name, CHECK, sys.modules[__name__])

@@ -27,16 +27,16 @@ def assert_gradients_match(
 ) -> Report:
     """Raise GradientError with the text of the report unless an audit accepts the derivatives.
 
-    The arguments are those of ``audit``; the result is the report, of what was accepted.  With
-    pytest, the fixture of this name does the same with the options ``--gradient-budget`` and
+    The arguments are those of ``audit``.  The result is the report of the accepted derivatives.
+    With pytest, the fixture of this name does the same with the options ``--gradient-budget`` and
     ``--gradient-seed``.
 
     >>> import numpy as np
     >>> assert_gradients_match(np.sin, vjp=lambda x, w: w * np.cos(x), inputs={"x": 2}).verdict
     'right'
     """
-    __tracebackhide__ = True  # of pytest: the report is the message, not these lines
-    # The audit loads much, and is asked for by this call alone.
+    __tracebackhide__ = True  # pytest hides this frame: the report is the message
+    # The audit imports many modules; only this call needs them.
     from numeric.check.audit import audit
 
     report: Report = audit(

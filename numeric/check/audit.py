@@ -1,4 +1,4 @@
-"""The audit: derivatives under test beside the exact ones, wherever they could be wrong."""
+"""The audit: compare derivatives under test with the exact ones wherever they could be wrong."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from numeric.check.report import Verdict
 
 EVALUATIONS = 5000
-FEWEST = 100  # with which all kinds of points are seen
+FEWEST = 100  # the smallest budget that reaches every kind of point
 
 _HABITS = ("broadcast", "mutation", "accumulation")
-_FLOAT32 = 0.2  # of the evaluations
-_FIRST = 0.65  # of them for the gradient, where others are under test, too
+_FLOAT32 = 0.2  # the part of the evaluations that runs in float32
+_FIRST = 0.65  # the part for the gradient where other derivatives are under test, too
 
 
 @door
@@ -56,19 +56,21 @@ def audit(
     seed: int = 0,
     shown: Callable[[int, int], object] | None = None,
 ) -> Report:
-    """Whether derivatives are right, where they are wrong, and what kind of mistake it is.
+    """Check whether derivatives are right, and report where they are wrong and which mistake it is.
 
-    The exact derivative is computed from the formula.  Points are drawn all over the domain, where
-    mistakes hide: tails, zeros, ties, both sides of the formula's own comparisons at distances of
-    all magnitudes, other memory layouts and lengths of axes, both dtypes.  A value passes that is
-    within 32 units of rounding of the exact one at the point or at one a few units in the last
-    place away, relative to S, the exact derivative with every addend replaced by its absolute
-    value; at a kink, one of the convex hull of the derivatives around (Clarke's subdifferential),
-    for all inputs together.  ``.ok`` accepts these conventions, and what is inaccurate by at most
-    ``1000 u (S + G)``: u the unit roundoff of the inputs' dtype, G the median of the non-zero
-    components at ordinary points.  nan is wrong, and inf where the exact value is finite, even if
-    the forward as written overflows there, too.  Points at which the formula itself is not finite
-    are left out; ``.left_out`` counts them.
+    ``audit`` computes the exact derivative from the formula.  It draws points all over the domain,
+    where mistakes hide: tails, zeros, ties, and both sides of the formula's own comparisons at
+    distances of all magnitudes.  It varies memory layouts, lengths of axes, and both dtypes.
+
+    A value passes within 32 units of rounding of the exact value at the point, or at a point a few
+    units in the last place away.  The error is relative to S, the exact derivative with every
+    addend replaced by its absolute value.  At a kink a value passes in the convex hull of the
+    derivatives around it (Clarke's subdifferential), for all inputs together.  ``.ok`` accepts
+    these conventions, and inaccuracies of at most ``1000 u (S + G)``.  Here u is the unit roundoff
+    of the inputs' dtype, and G the median of the non-zero components at ordinary points.  nan is
+    wrong.  inf is wrong where the exact value is finite, even if the forward as written overflows
+    there, too.  Points at which the formula itself is not finite are left out; ``.left_out`` counts
+    them.
 
     Args:
         forward: the function: an expression, a text, a SymPy expression, a lowered Function, or a
@@ -81,17 +83,19 @@ def audit(
         inputs: the names of the inputs, in the order of the arguments, with their shapes (5 is a
             vector) or example arrays, which fix the dtype; integer arrays are data.
         wrt: the inputs that the derivatives are by, in their order: a name or symbol, or a list or
-            tuple of these; all that are real by default.  The others are drawn as well.
+            tuple of these; all real inputs by default.  The other inputs are drawn as well.
         domain: bounds ``(lo, hi)`` of inputs by name.
         budget: the number of evaluations, 5000 by default.
-        seed: of the random points.  Budget and seed fix the report.
-        shown: called as ``shown(done, budget)``; by default a terminal shows long audits advance.
+        seed: the seed of the random points.  Budget and seed fix the report.
+        shown: called as ``shown(done, budget)``; by default a terminal shows the progress of long
+            audits.
 
-    In place of ``gradient`` or ``vjp`` may stand a function that brings its derivatives: see
+    ``gradient`` and ``vjp`` also take functions that bring their own derivatives: see
     ``from_torch``, ``from_jax``, ``from_tensors``, ``Recorded``; lowered Functions, too.
 
-    Raises TypeError and ValueError for what cannot be audited, Unsupported for a function that
-    cannot be traced, and what the functions under test raise at ordinary points.
+    Raises TypeError and ValueError for arguments that no audit can use, and Unsupported for a
+    function that cannot be traced.  Errors of the functions under test at ordinary points pass
+    through.
 
     >>> report = audit("tanh(x)", gradient=lambda x: 1.0005 / np.cosh(x) ** 2, inputs={"x": ()})
     >>> report.ok, report.verdict, report.findings[0].kind, report.findings[0].why
@@ -99,7 +103,7 @@ def audit(
     """
     if budget is not None and budget < FEWEST:
         raise ValueError(f"audit: a budget of {budget} evaluations says nothing; give {FEWEST}")
-    with np.errstate(all="ignore"):  # for the whole of it: points are meant to be extreme
+    with np.errstate(all="ignore"):  # for the entire audit: many points are extreme on purpose
         setting = Setting.of(forward, inputs, wrt, domain, natural("audit", "seed", seed))
         under_test = setting.candidate(gradient, vjp, jvp, hessian)
         most = EVALUATIONS if budget is None else budget
@@ -139,18 +143,19 @@ class _Audit:
                 "drawn; say by domain={'x': (lo, hi)} where it has, or give example arrays"
             )
         order = {name: k for k, name in enumerate(VERDICTS)}
-        # What no value tells comes first, as its point is but where it was seen first.
-        found = sorted(
+        # Findings about habits come first: values do not explain them, and their points only show
+        # where the audit met them first.
+        findings = sorted(
             self.findings,
             key=lambda f: (f.ok, order[f.verdict], f.kind not in _HABITS, -f.count, -f.ulps),
         )
         verdict: Verdict = "right"
-        if found:
-            verdict = min((f.verdict for f in found), key=order.__getitem__)
+        if findings:
+            verdict = min((f.verdict for f in findings), key=order.__getitem__)
         return Report(
             verdict=verdict,
-            ok=all(f.ok for f in found),
-            findings=tuple(found),
+            ok=all(f.ok for f in findings),
+            findings=tuple(findings),
             forward=self.setting.text,
             inputs={x.name: tuple(map(int, x.shape)) for x in self.setting.symbols},
             evaluations=self.budget.used,
@@ -163,7 +168,7 @@ class _Audit:
         )
 
     def _parts(self) -> Any:
-        """The calls under test and what they should compute."""
+        """Yield the calls under test and the quantities that they should compute."""
         s, c = self.setting, self.candidate
         for name in ("gradient", "vjp", "jvp", "hessian"):
             call = getattr(c, name)
@@ -171,7 +176,7 @@ class _Audit:
                 yield call, exact.quantity(name, s.forward, s.by, s.symbols)
 
     def _compare_values(self) -> None:
-        """Whether what is under test computes the formula at all, at an ordinary point."""
+        """Check at ordinary points that the candidate computes the formula at all."""
         value = self.candidate.value
         if value is None:
             return
@@ -181,12 +186,18 @@ class _Audit:
         expected = self.values.values(drawn)
         for k in range(min(5, len(expected))):
             point = {name: x[k] for name, x in drawn.items()}
-            got = np.asarray(value(*[np.array(point[x.name]) for x in self.setting.symbols]), float)
+            result = np.asarray(
+                value(*[np.array(point[x.name]) for x in self.setting.symbols]), float
+            )
             size = float(np.abs(expected[k]).max(initial=0) + np.median(np.abs(expected)))
             unit = float(np.sqrt(np.finfo(dtype).eps))
-            if got.shape == expected[k].shape and np.allclose(got, expected[k], unit, unit * size):
+            if result.shape == expected[k].shape and np.allclose(
+                result, expected[k], unit, unit * size
+            ):
                 continue
-            worst = np.argmax(np.abs(got - expected[k])) if got.shape == expected[k].shape else 0
+            worst = (
+                np.argmax(np.abs(result - expected[k])) if result.shape == expected[k].shape else 0
+            )
             place = tuple(map(int, np.unravel_index(worst, expected[k].shape)))
             self.findings.append(
                 Finding(
@@ -198,7 +209,7 @@ class _Audit:
                     component=place,
                     point=point,
                     expected=Digits.of(mpmath.mpf(float(expected[k][place])), 15),
-                    got=float(got[place]) if got.shape == expected[k].shape else None,
+                    got=float(result[place]) if result.shape == expected[k].shape else None,
                     ulps=float("inf"),
                     why=f"{self.candidate.name} computes another function",
                     dtype=dtype,
@@ -209,7 +220,7 @@ class _Audit:
     # One of the calls -----------------------------------------------------------------------------
 
     def _examine(self, probe: Probe) -> None:
-        """Judge one call at all kinds of points, and note what it does besides."""
+        """Judge one call at all kinds of points, and record its side effects."""
         setting, quantity = self.setting, probe.quantity
         seeds = [x for x in quantity.symbols if x not in frozenset(setting.symbols)]
         inputs = [
@@ -237,6 +248,7 @@ class _Audit:
             self.notes.append(f"the budget ended before all of {quantity.name} was looked at")
         for fault in probe.faults.values():
             self.findings.append(of_fault(probe, fault))
+        # A result that accumulates over calls makes every later value wrong: judge no values.
         if any(f.kind == "accumulation" for f in probe.faults.values()):
             return
         before = len(self.findings)
@@ -244,6 +256,8 @@ class _Audit:
             shrink = self.candidate.points is None
             self.findings += of_runs(probe, runs, i, setting.forward, shrink)
         first = [f for f in self.findings if f.derivative in ("gradient", "vjp") and not f.ok]
+        # A wrong first derivative makes the Hessian wrong, too: blame the second order alone only
+        # where the first is right.
         if quantity.name == "hessian" and not first:
             self.findings[before:] = [
                 f if f.ok else replace(f, kind="order", why=f"at second order: {f.why}")
@@ -255,14 +269,14 @@ class _Audit:
                     self.findings.append(of_fault(other, fault))
 
     def _dtypes(self) -> list[str]:
-        """Those of the inputs that are looked at, the first one most."""
-        found = [d for d in self.setting.dtypes if d in self.candidate.dtypes]
-        if not found:
+        """The dtypes of the inputs under audit, the one with the most points first."""
+        dtypes = [d for d in self.setting.dtypes if d in self.candidate.dtypes]
+        if not dtypes:
             raise TypeError(
                 f"audit: {self.candidate.name} takes {' and '.join(self.candidate.dtypes)}, and "
                 f"the inputs are {' and '.join(self.setting.dtypes)}"
             )
-        return found
+        return dtypes
 
     def _run(
         self,
@@ -277,6 +291,7 @@ class _Audit:
         if not len(groups):
             return None
         got = probe.at_all(drawn)
+        # Exhausted budgets end early: judge the points that have values.
         done = len(got[0])
         run = Run(
             probe.quantity,
@@ -299,7 +314,7 @@ class _Audit:
         self, inputs: Sequence[Input], borders: Borders, dtype: str, count: int
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """About ``count`` points at which the formula has a value, and their groups."""
-        if self.candidate.points is not None:
+        if self.candidate.points is not None:  # a recording has values at its own points alone
             kept = self._finite(self.candidate.points, dtype, "recorded")
             kept = {name: x[:count] for name, x in kept.items()}
             return kept, np.full(len(next(iter(kept.values()))), "recorded")
@@ -309,9 +324,10 @@ class _Audit:
             wanted = int(share * count)
             if not wanted:
                 continue
-            found = self._finite(draw(2 * wanted), dtype, group)
-            size = min(wanted, len(next(iter(found.values()))))
-            parts.append({name: x[:size] for name, x in found.items()})
+            # Draw twice the number: the formula has no value at some of the points.
+            usable = self._finite(draw(2 * wanted), dtype, group)
+            size = min(wanted, len(next(iter(usable.values()))))
+            parts.append({name: x[:size] for name, x in usable.items()})
             names += [group] * size
         examples = self._examples(inputs, max(2, count // 20), dtype)
         if examples:
@@ -332,35 +348,36 @@ class _Audit:
         for x in inputs:
             if x.given is not None:
                 near = 1 + 0.1 * self.rng.uniform(-1, 1, drawn[x.name].shape)
-                near[0] = 1
+                near[0] = 1  # the example itself comes first
                 drawn[x.name] = np.asarray(x.given, np.float64) * near
         return self._finite(drawn, dtype, "given")
 
     def _finite(
         self, drawn: Mapping[str, np.ndarray], dtype: str, group: str | None = None
     ) -> dict[str, np.ndarray]:
-        """The points as numbers of the dtype, without those at which the formula has no value."""
-        found = points.rounded(dict(drawn), dtype, self.setting.kept)
-        count = len(next(iter(found.values())))
+        """Round the points to the dtype and drop those at which the formula has no value."""
+        rounded = points.rounded(dict(drawn), dtype, self.setting.kept)
+        count = len(next(iter(rounded.values())))
         if not count:
-            return found
-        values = self.values.values(found).reshape(count, -1)
+            return rounded
+        values = self.values.values(rounded).reshape(count, -1)
         finite = (np.abs(values) <= float(np.finfo(dtype).max)).all(axis=1)
+        # Subnormal inputs are left out where the candidate's library flushes them to zero.
         least = 0.0 if self.candidate.subnormals else float(np.finfo(dtype).smallest_normal)
-        for x in found.values():
+        for x in rounded.values():
             size = np.abs(np.asarray(x, float).reshape(count, -1))
             finite &= (np.isfinite(size) & ((size == 0) | (size >= least))).all(axis=1)
         if group and not finite.all():
             reason = "the formula has no finite value"
             self.left_out[reason] = self.left_out.get(reason, 0) + int((~finite).sum())
-        return {name: x[finite] for name, x in found.items()}
+        return {name: x[finite] for name, x in rounded.items()}
 
     def _excuse(self, run: Run) -> None:
-        """Leave out points at which no plain computation has anything finite to work with.
+        """Leave out points at which every plain computation meets undefined or infinite values.
 
-        There the user's function is undefined, as 0/0 is; or, at very large or small numbers,
-        intermediate results of the formula overflow, or products in its derivative do.  A function
-        that overflows at moderate numbers excuses nothing: its formula has a value there, and the
+        The user's function may be undefined there, as 0/0 is.  Or, at very large or small numbers,
+        intermediate results of the formula or products in its derivative overflow.  A function that
+        overflows at moderate numbers excuses nothing: its formula has a value there, and the
         verdict must not depend on how the formula is written.
         """
         flagged = np.zeros(len(run.groups), bool)
@@ -374,6 +391,7 @@ class _Audit:
             return
         overflows = overflowing(run, self.values, rows)
         undefined = np.zeros(len(rows), bool)
+        # The user's function runs at few points only, because each call may be slow.
         for k in np.flatnonzero(~overflows & unknown[rows]):
             undefined[k] = self._undefined(run.at(int(rows[k])))
         for wrong in run.wrong:
@@ -383,7 +401,7 @@ class _Audit:
                 self.left_out[reason] = self.left_out.get(reason, 0) + int(excused.sum())
 
     def _undefined(self, point: Mapping[str, np.ndarray]) -> bool:
-        """Whether the user's function has no value at a point, without leaving the floats."""
+        """Whether the user's function has no value at a point, although no float overflows."""
         if self.setting.function is None:
             return False
         args = [point[x.name].copy() for x in self.setting.symbols]
@@ -395,7 +413,7 @@ class _Audit:
             return False
 
     def _note_overflow(self, point: Mapping[str, np.ndarray]) -> None:
-        """Tell, once, that the function as written fails where its formula has a value."""
+        """Note once that the function as written overflows where its formula has a value."""
         if any(" overflows where " in note for note in self.notes):
             return
         name, x = max(point.items(), key=lambda item: float(np.abs(item[1]).max(initial=0)))

@@ -1,6 +1,6 @@
-"""The enclosures of prepared expressions: component by component, in intervals.
+"""Enclose prepared expressions in intervals, component by component.
 
-Imports python-flint, which is an optional extra: import this module inside functions only.
+This module imports python-flint, an optional extra: import it inside functions only.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Node
     from symdiff.graph.number import Number
 
-_BITS = 3.3219280948873626  # of a decimal digit
-# Digits beyond those asked for, until they are enclosed; then the narrowest enclosure stands.
+_BITS = 3.3219280948873626  # bits in a decimal digit
+# Additional digits to compute with, tried in turn until the wanted digits are enclosed.  After
+# the last one the narrowest enclosure stands.
 _GUARDS = (10, 40, 160, 640, 2560)
 
 
@@ -56,13 +57,13 @@ Ends: TypeAlias = "Mapping[Expr, NDArray[np.object_]]"
 
 
 class Undecided(Exception):
-    """The order of two elements, or an index, is not the same in all of a box."""
+    """The order of two elements, or an index, varies over a box."""
 
 
 def combined(
     function: Callable[[Interval, Interval], Interval], args: Sequence[Element]
 ) -> Element:
-    """``function`` of the first two, of that and the third, and so on."""
+    """Fold ``function`` over the arguments from the left; stop at the first Undefined."""
     result = args[0]
     for arg in args[1:]:
         if isinstance(result, Undefined):
@@ -74,7 +75,7 @@ def combined(
 
 
 class Intervals(Arithmetic):
-    """Intervals, or what says why there is none, at the precision in force."""
+    """Arithmetic with Intervals at the current precision; an Undefined gives its reason."""
 
     def __init__(self) -> None:
         self.numbers: dict[Number | mpf, Element] = {}
@@ -103,8 +104,8 @@ class Intervals(Arithmetic):
     def power(self, a: Element, p: int | Fraction) -> Element:
         if p == 1 or isinstance(a, Undefined):
             return a
-        found = raised(a, p)
-        return Undefined(f"({a})**({p})") if found is None else found
+        value = raised(a, p)
+        return Undefined(f"({a})**({p})") if value is None else value
 
     def function(self, node: Node, args: Sequence[Element]) -> Element:
         return self.named(node.op.name, *args)
@@ -117,20 +118,22 @@ class Intervals(Arithmetic):
             if isinstance(a, Undefined):
                 return ANY_TRUTH if name in TRUTHS else a
         try:
-            found = function(*args)
-        except (ValueError, ZeroDivisionError):  # a power series divided by what may be 0
-            found = None
-        if isinstance(found, arb):
-            found = of_balls(found)
-        return Undefined(f"{name} of {', '.join(map(str, args))}") if found is None else found
+            value = function(*args)
+        except (ValueError, ZeroDivisionError):  # a power series divided by a ball that contains 0
+            value = None
+        if isinstance(value, arb):
+            value = of_balls(value)
+        return Undefined(f"{name} of {', '.join(map(str, args))}") if value is None else value
 
     def select(self, node: Node, condition: Element, a: Element, b: Element) -> Element:
         if isinstance(condition, Undefined):
             return condition
         chosen = condition.truth()
+        # An undecided condition may take either branch, so the hull of both contains the value.
         return combined(hull, (a, b)) if chosen is None else a if chosen else b
 
     def strong(self, factors: Sequence[Element], kills: Sequence[bool]) -> Element:
+        # A factor that is exactly 0 wins even over an undefined one, as it does in floats.
         for factor, kill in zip(factors, kills, strict=True):
             if kill and isinstance(factor, Interval) and factor.is_point and factor.has(0):
                 return factor
@@ -162,10 +165,10 @@ class Intervals(Arithmetic):
         return decided
 
     def places(self, name: str, index: Sequence[Element]) -> list[int]:
-        found = [i.integer() if isinstance(i, Interval) else None for i in index]
-        if None in found:
+        numbers = [i.integer() if isinstance(i, Interval) else None for i in index]
+        if None in numbers:
             raise Undecided(f"{name} with an index that is not decided")
-        return [i for i in found if i is not None]
+        return [i for i in numbers if i is not None]
 
 
 class Problem:
@@ -176,18 +179,19 @@ class Problem:
         self.shape = tuple(map(int, bound(outputs[0].shape, sizes)))
 
     def at_point(self, env: Mapping[Expr, object]) -> Enclosure | NDArray[np.object_]:
-        """The enclosure at the numbers of ``env``."""
+        """Return the enclosure at the numbers of ``env``."""
         best: list[Element] = []
         for guard in _GUARDS:
             ctx.prec = int((self.digits + guard) * _BITS)
-            found = self.values(env, env)
-            best = list(map(_narrower, best or found, found))
+            values = self.values(env, env)
+            # Every enclosure is valid, so their intersection is too, and it is never wider.
+            best = list(map(_narrower, best or values, values))
             if all(map(self.is_narrow, best)):
                 break
         return self.result(best)
 
     def is_narrow(self, value: Element) -> bool:
-        """Whether the digits wanted are enclosed."""
+        """Whether the enclosure fixes the wanted digits."""
         if isinstance(value, Undefined):
             return False
         if value.is_point:
@@ -198,19 +202,20 @@ class Problem:
     def over_box(
         self, low: Mapping[Expr, object], high: Mapping[Expr, object], pieces: int
     ) -> Enclosure | NDArray[np.object_]:
-        """The hull of the enclosures over parts of the box: the widest one is halved next."""
+        """Return the hull of the enclosures over parts of the box; halve the widest part first."""
         ctx.prec = int((self.digits + _GUARDS[0]) * _BITS)
         count = itertools.count()
 
         def part(a: Ends, b: Ends) -> tuple[float, int, Ends, Ends, list[Element]]:
             values = self.values(a, b)
+            # The count breaks ties: the heap must not compare the mappings after it.
             return -max(map(_width, values), default=0.0), next(count), a, b, values
 
         low, high = ({x: _fractions(ends[x]) for x in ends} for ends in (low, high))
         parts = [part(low, high)]
         while len(parts) < pieces and parts[0][0] < 0:
             _, _, a, b, _ = parts[0]
-            if all(np.all(a[x] == b[x]) for x in a):
+            if all(np.all(a[x] == b[x]) for x in a):  # a single point cannot be halved
                 break
             halves = halved(a, b, low, high)
             heapq.heapreplace(parts, part(*halves[0]))
@@ -219,20 +224,20 @@ class Problem:
         return self.result([self.joined(column) for column in columns])
 
     def joined(self, values: Sequence[Element]) -> Element:
-        """The hull of the enclosures over the parts."""
+        """Return the hull of the enclosures over the parts."""
         return combined(hull, values)
 
     def values(self, low: Mapping[Expr, object], high: Mapping[Expr, object]) -> list[Element]:
-        """The elements of the result."""
+        """Return the elements of the result."""
         env = {x: _range(low[x], high[x]) for x in low}
         try:
-            (found,) = evaluated(self.outputs, env, Intervals(), self.sizes)
+            (result,) = evaluated(self.outputs, env, Intervals(), self.sizes)
         except Undecided as error:
             return [Undefined(str(error))] * math.prod(self.shape)
-        return list(found.ravel()) if isinstance(found, np.ndarray) else [found]
+        return list(result.ravel()) if isinstance(result, np.ndarray) else [result]
 
     def result(self, values: list[Element]) -> Enclosure | NDArray[np.object_]:
-        """The Enclosures; ValueError for one that does not exist."""
+        """Return the Enclosures; raise ValueError for one that does not exist."""
         enclosures = []
         for k, value in enumerate(values):
             if isinstance(value, Undefined):
@@ -248,7 +253,7 @@ def _matrix(rows: list[list[Element]]) -> arb_mat:
 
 
 def _narrower(a: Element, b: Element) -> Element:
-    """What is in both of two enclosures of one number."""
+    """Return the intersection of two enclosures of one number."""
     if isinstance(a, Undefined):
         return b
     if isinstance(b, Undefined):
@@ -264,14 +269,14 @@ def _range(low: Any, high: Any) -> Interval | NDArray[np.object_]:
     """The interval, or array of intervals, from one number to another."""
     if isinstance(low, np.ndarray):
         pairs = zip(low.ravel(), high.ravel(), strict=True)
-        found = filled(low.shape, (_range(a, b) for a, b in pairs))
-        return found if low.ndim else found.item()
+        intervals = filled(low.shape, (_range(a, b) for a, b in pairs))
+        return intervals if low.ndim else intervals.item()
     first = finite(low)
     return first if low == high else hull(first, finite(high))
 
 
 def halved(low: Ends, high: Ends, first: Ends, last: Ends) -> list[tuple[Ends, Ends]]:
-    """Two halves of a box, cut where it is widest relative to the whole; at 0 if that is inside."""
+    """Halve a box where it is widest relative to the first box; cut at 0 if 0 is inside."""
     sides = {
         (x, place): (high[x][place] - low[x][place]) / (last[x][place] - first[x][place])
         for x in low
@@ -280,6 +285,7 @@ def halved(low: Ends, high: Ends, first: Ends, last: Ends) -> list[tuple[Ends, E
     }
     x, place = max(sides, key=lambda side: sides[side])
     a, b = low[x][place], high[x][place]
+    # Many functions have their kinks and poles at 0: a cut there separates them.
     middle = Fraction(0) if a < 0 < b else (a + b) / 2
     return [
         ({**low}, {**high, x: _put(high[x], place, middle)}),
@@ -295,9 +301,9 @@ def _fractions(value: object) -> NDArray[np.object_]:
 def _put(
     values: NDArray[np.object_], place: tuple[int, ...], value: Fraction
 ) -> NDArray[np.object_]:
-    found = values.copy()
-    found[place] = value
-    return found
+    changed = values.copy()
+    changed[place] = value
+    return changed
 
 
 def _exact(ball: arb) -> mpf:

@@ -1,10 +1,10 @@
 """The elementary functions of the vocabulary on intervals, by the ball arithmetic of FLINT.
 
-``ELEMENTARY`` maps the name of each to a function of ``Interval``s.  It gives an ``Interval``, or a
-ball, that contains the values at all points of its operands; None, or a ball that is not finite,
-where one of them may be infinite or not real.
+``ELEMENTARY`` maps each name to a function of ``Interval``s.  Its result is an ``Interval`` or a
+ball that contains the values at all points of the operands.  The result is None, or a ball that is
+not finite, where a value may be infinite or not real.
 
-Imports python-flint, which is an optional extra: import this module inside functions only.
+This module imports python-flint, an optional extra: import it inside functions only.
 """
 
 from __future__ import annotations
@@ -104,13 +104,14 @@ def _mod(a: Interval, b: Interval) -> Interval | None:
     quotient = _floor_divide(a, b)
     if quotient is None:
         return None
-    whole = Interval(min(arb(0), b.lower), max(arb(0), b.upper))  # it has the sign of b
+    possible = Interval(min(arb(0), b.lower), max(arb(0), b.upper))  # the result has the sign of b
+    # The quotient takes several values, so the result may jump anywhere in the range.
     if not quotient.is_point:
-        return whole
-    found = add(a, negative(multiply(b, quotient)))
-    if found.lower > whole.upper or found.upper < whole.lower:
-        return found
-    return Interval(max(found.lower, whole.lower), min(found.upper, whole.upper))
+        return possible
+    remainder = add(a, negative(multiply(b, quotient)))
+    if remainder.lower > possible.upper or remainder.upper < possible.lower:
+        return remainder
+    return Interval(max(remainder.lower, possible.lower), min(remainder.upper, possible.upper))
 
 
 TRUTHS: dict[str, Callable[..., Interval]] = {
@@ -156,11 +157,12 @@ def _wave(function: Callable[[arb], arb], shift: Fraction) -> OnIntervals:
         if not (low.is_finite() and high.is_finite()):
             return None
         first, last = (whole(t) for t in (low.lower().floor(), high.upper().floor()))
+        # A full half period or more contains both extremes.
         if last - first > 1:
             return Interval(arb(-1), arb(1))
-        found = of_balls(*map(function, x.ends))
-        assert found is not None
-        return found if first == last else hull(found, point((-1) ** last))
+        ends = of_balls(*map(function, x.ends))
+        assert ends is not None
+        return ends if first == last else hull(ends, point((-1) ** last))
 
     return value
 
@@ -168,32 +170,33 @@ def _wave(function: Callable[[arb], arb], shift: Fraction) -> OnIntervals:
 def _tan(x: Interval) -> Found:
     if x.is_point:
         return x.lower.tan()
+    # Both ends must lie between the same two poles, with certainty; elsewhere tan has no bound.
     cells = [(t / arb.pi() - HALF).floor() for t in x.ends]
     alone = all(c.is_exact() for c in cells) and bool(cells[0] == cells[1])
     return of_balls(*(t.tan() for t in x.ends)) if alone else None
 
 
 def _raised(x: Interval, p: int) -> Interval:
-    found = raised(x, p)
-    assert found is not None  # as p >= 0
-    return found
+    result = raised(x, p)
+    assert result is not None  # p >= 0, so there is no division by 0
+    return result
 
 
 def _hypot(a: Interval, b: Interval) -> Interval:
-    found = raised(add(_raised(a, 2), _raised(b, 2)), Fraction(1, 2))
-    assert found is not None  # as no square is negative
-    return found
+    result = raised(add(_raised(a, 2), _raised(b, 2)), Fraction(1, 2))
+    assert result is not None  # no sum of squares is negative
+    return result
 
 
 def _cosine(a: Interval, b: Interval) -> Interval | None:
     if a.has(0) and b.has(0):
         return ZERO if a.is_point and b.is_point else Interval(arb(-1), arb(1))
-    corners = itertools.product(a.ends, absolute(b).ends)  # rises with a, and with |b| to 0
+    corners = itertools.product(a.ends, absolute(b).ends)  # rises with a, and as |b| falls to 0
     return of_balls(*(x / (x * x + y * y).sqrt() for x, y in corners))
 
 
 def _atan2(y: Interval, x: Interval) -> Interval | None:
-    if y.has(0) and y.lower < 0 and x.lower <= 0:  # across the cut; zeros have no sign
+    if y.has(0) and y.lower < 0 and x.lower <= 0:  # crosses the cut; zeros have no sign
         pi = constant(arb.pi())
         return Interval(pi.upper.neg(exact=True), pi.upper)
     corners = itertools.product(y.ends, x.ends)
@@ -202,6 +205,7 @@ def _atan2(y: Interval, x: Interval) -> Interval | None:
 
 def _hypot_derivative(n: Interval, m: Interval, a: Interval, b: Interval) -> Interval | None:
     q, terms = planar("hypot_derivative", order("hypot", n), order("hypot", m))
+    # A ratio of homogeneous polynomials of degree -q: at the origin bounded only for q = 0.
     if a.has(0) and b.has(0):
         if a.is_point and b.is_point:
             return ZERO
@@ -216,15 +220,18 @@ def _hypot_derivative(n: Interval, m: Interval, a: Interval, b: Interval) -> Int
 
 
 def _atan2_derivative(n: Interval, m: Interval, y: Interval, x: Interval) -> Found:
-    """The imaginary part of the one of log(x + iy), ``i^n (-1)^(k-1) (k-1)!/z^k`` for k = n + m."""
+    """The imaginary part of the k-th derivative of log(x + iy), k = n + m.
+
+    By y it gains a factor i each time: ``i^n (-1)^(k-1) (k-1)!/z^k``.
+    """
     if x.has(0) and y.has(0):
         return ZERO if x.is_point and y.is_point else None
     by_y = order("atan2_derivative", n)
     k = by_y + order("atan2_derivative", m)
     turn = (acb(1), acb(0, 1), acb(-1), acb(0, -1))[by_y % 4]
     scale = turn * ((-1) ** (k - 1) * math.factorial(k - 1))
-    found: acb = scale * acb(x.ball, y.ball) ** -k
-    return found.imag
+    derivative: acb = scale * acb(x.ball, y.ball) ** -k
+    return derivative.imag
 
 
 def _cbrt(t: arb) -> arb:
@@ -236,6 +243,7 @@ def _sigmoid(t: arb) -> arb:
 
 
 def _softplus(t: arb) -> arb:
+    # Each form takes exp of a negative number, so it cannot overflow.
     return t + (-t).exp().log1p() if t > 0 else t.exp().log1p()
 
 
@@ -290,11 +298,11 @@ def _entr(x: Interval) -> Interval | None:
     """``-x log(x)``, concave, with its maximum 1/e at 1/e."""
     if x.lower < 0:
         return None
-    found = of_balls(*(arb(0) if t == 0 else -t * t.log() for t in x.ends))
+    ends = of_balls(*(arb(0) if t == 0 else -t * t.log() for t in x.ends))
     top = (-arb(1)).exp()
-    if found is None or x.is_point or x.upper < top or x.lower > top:
-        return found
-    return hull(found, constant(top))
+    if ends is None or x.is_point or x.upper < top or x.lower > top:
+        return ends
+    return hull(ends, constant(top))
 
 
 def _rel_entr(x: Interval, y: Interval) -> Interval | None:

@@ -1,11 +1,11 @@
 """The special functions of the vocabulary on intervals, by the ball arithmetic of FLINT.
 
-``FUNCTIONS`` maps the names of these and of the elementary ones to functions of ``Interval``s, as
-those of ``numeric.check.ball_functions``.  Nothing is taken from the package's own values:
-n-th derivatives come from arithmetic with power series of balls, or from a formula that is cited.
+``FUNCTIONS`` maps the names of special and elementary functions to functions of ``Interval``s, as
+``numeric.check.ball_functions`` describes.  No value comes from the library's own kernels: n-th
+derivatives come from arithmetic with power series of balls, or from a cited formula.
 
 Numbers in brackets are those of the Digital Library of Mathematical Functions.
-Imports python-flint, which is an optional extra: import this module inside functions only.
+This module imports python-flint, an optional extra: import it inside functions only.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LARGEST = 2**53  # zeta functions of larger numbers take seconds
-SQRT2 = arb(2).sqrt  # at the precision in force, so a function
+SQRT2 = arb(2).sqrt  # a function, because the precision may change between calls
 
 Ball = TypeVar("Ball", arb, arb_series)
 
@@ -52,7 +52,8 @@ Ball = TypeVar("Ball", arb, arb_series)
 
 
 def coefficient(series: Callable[[arb_series], arb_series], n: int, x: arb) -> arb:
-    """The n-th derivative, at the ball x, of what ``series`` makes of a power series."""
+    """The n-th derivative at the ball x; ``series`` applies the function to a power series."""
+    # FLINT's global cap would cut the series before the coefficient n.
     cap, ctx.cap = ctx.cap, max(ctx.cap, n + 2)
     try:
         return series(arb_series([x, 1], n + 1))[n] * math.factorial(n)
@@ -63,7 +64,7 @@ def coefficient(series: Callable[[arb_series], arb_series], n: int, x: arb) -> a
 def derivative(
     name: str, series: Callable[[arb_series], arb_series], domain: Domain = everywhere
 ) -> OnIntervals:
-    """The derivative of order n: of (n, x)."""
+    """Return the derivative of order n as a function of (n, x)."""
 
     def value(n: Interval, x: Interval) -> arb | None:
         return coefficient(series, order(name, n), x.ball) if domain(x) else None
@@ -74,6 +75,7 @@ def derivative(
 def _planck(s: arb_series) -> arb_series:
     """1/(e^s - 1), with the digits of e^s - 1 near 0."""
     below = s.exp() - 1
+    # The constant term would cancel near 0, so expm1 replaces it.
     return 1 / (below - below[0] + s[0].expm1())
 
 
@@ -107,14 +109,14 @@ def _log_normal_derivative(n: Interval, x: Interval) -> Found:
 def _cardinal(n: int, t: arb, waves: tuple[arb, arb], sign: int) -> arb:
     """The n-th derivative of sin(t)/t (sign -1) or sinh(t)/t (sign 1).
 
-    It is ∫ u^n c⁽ⁿ⁾(u t) du over 0 <= u <= 1, c being cos or cosh.  For |t| <= 1 its power series,
-    Σ sign^k t^(2k-n)/((2k+1) (2k-n)!) over 2k >= n, is summed: no term is more than half of the
-    one before, so that what is left out is at most twice its first term.  Elsewhere it comes from
-    t f_k + k f_(k-1) = (t f)⁽ᵏ⁾, with the sine and the cosine of t in ``waves``.
+    It is ∫ u^n c⁽ⁿ⁾(u t) du over 0 <= u <= 1, where c is cos or cosh.  For |t| <= 1 the power
+    series Σ sign^k t^(2k-n)/((2k+1) (2k-n)!) over 2k >= n is summed.  Each term is at most half of
+    the one before, so the remainder is at most twice its first term.  Elsewhere the recurrence t
+    f_k + k f_(k-1) = (t f)⁽ᵏ⁾ applies, with the sine and the cosine of t in ``waves``.
     """
     if t.abs_upper() <= 1:
         first, total, k = (n + 1) // 2, arb(0), (n + 1) // 2
-        term: arb = (t if n % 2 else arb(1)) * sign**first  # its factorial, of 0 or 1, is 1
+        term: arb = (t if n % 2 else arb(1)) * sign**first  # the factorial, of 0 or 1, is 1
         bound = arb(2) ** (-ctx.prec - 10)
         while k == first or term.abs_upper() > bound * t.abs_upper() ** (n % 2):
             total += term / (2 * k + 1)
@@ -123,20 +125,20 @@ def _cardinal(n: int, t: arb, waves: tuple[arb, arb], sign: int) -> arb:
         return total + (2 * term).union(-2 * term)
     sine, cosine = waves
     cycle = (sine, cosine, sign * sine, sign * cosine)
-    found = sine / t
+    derivative = sine / t
     for k in range(1, n + 1):
-        found = (cycle[k % 4 if sign < 0 else k % 2] - k * found) / t
-    return found
+        derivative = (cycle[k % 4 if sign < 0 else k % 2] - k * derivative) / t
+    return derivative
 
 
 def _sinc_derivative(n: Interval, x: Interval) -> Interval:
     k = order("sinc_derivative", n)
     bound = constant(arb.pi() ** k / (k + 1)).upper  # |∫ u^n c⁽ⁿ⁾(ut) du| <= 1/(n + 1)
     ball, pi = x.ball, arb.pi()
-    found = of_balls(_cardinal(k, pi * ball, (ball.sin_pi(), ball.cos_pi()), -1) * pi**k)
-    if found is None:
+    value = of_balls(_cardinal(k, pi * ball, (ball.sin_pi(), ball.cos_pi()), -1) * pi**k)
+    if value is None:
         return Interval(bound.neg(exact=True), bound)
-    low, high = max(found.lower, bound.neg(exact=True)), min(found.upper, bound)
+    low, high = max(value.lower, bound.neg(exact=True)), min(value.upper, bound)
     return Interval(low, high)
 
 
@@ -176,7 +178,7 @@ def _gammaln(x: arb) -> arb:
 
 
 def _polygamma(n: Interval, x: Interval) -> Found:
-    """ψ⁽ⁿ⁾, for x < 0 by the reflection of ψ(x) = ψ(1 - x) - π cot(πx) [5.5.4]."""
+    """ψ⁽ⁿ⁾; for x < 0 by the reflection of ψ(x) = ψ(1 - x) - π cot(πx) [5.5.4]."""
     k = order("polygamma", n)
     at = (lambda t: acb(t).polygamma(k).real) if k else arb.digamma
     if x.lower > 0:
@@ -197,6 +199,7 @@ def _ball(value: Found) -> arb:
 def _gammasgn(x: Interval) -> Interval | None:
     if x.lower >= 0:
         return point(1)
+    # At a pole, or across one, the sign is undefined.
     below = floor(x)
     if not below.is_point or x.lower == below.lower:
         return None
@@ -212,6 +215,7 @@ def _gamma_density(a: Interval, x: Interval) -> Interval | None:
     if not x.lower >= 0:
         return None
     scale = of_balls(a.ball.rgamma())
+    # 1/Γ(a) is exactly 0 where a is 0, -1, ...: the density is 0 there even if x^(a-1) is infinite.
     if scale is not None and scale.is_point and scale.has(0):
         return ZERO
     powers = power(x, add(a, point(-1)))
@@ -226,19 +230,23 @@ def _times(*factors: Interval | None) -> Interval | None:
 def _beta_derivative(m: Interval, n: Interval, a: Interval, b: Interval) -> Interval | None:
     """∂ᵐ/∂aᵐ ∂ⁿ/∂bⁿ B(a, b) of a, b > 0, by Leibniz' rule for Γ(a) Γ(b) / Γ(a + b) [5.12.1].
 
-    It is ∫ t^(a-1) (1-t)^(b-1) log(t)^m log(1-t)^n dt over 0 < t < 1, so monotone in a and in b.
+    It is ∫ t^(a-1) (1-t)^(b-1) log(t)^m log(1-t)^n dt over 0 < t < 1, so it is monotone in a and b.
     """
     first, second = order("beta_derivative", m), order("beta_derivative", n)
 
     def value(a: arb, b: arb) -> arb:
-        above = [coefficient(arb_series.gamma, i, a) for i in range(first + 1)]
-        beside = [coefficient(arb_series.gamma, j, b) for j in range(second + 1)]
-        below = [coefficient(arb_series.rgamma, k, a + b) for k in range(first + second + 1)]
+        first_gamma = [coefficient(arb_series.gamma, i, a) for i in range(first + 1)]
+        second_gamma = [coefficient(arb_series.gamma, j, b) for j in range(second + 1)]
+        reciprocal = [coefficient(arb_series.rgamma, k, a + b) for k in range(first + second + 1)]
         return sum(
             (
-                math.comb(first, i) * f * math.comb(second, j) * g * below[first - i + second - j]
-                for i, f in enumerate(above)
-                for j, g in enumerate(beside)
+                math.comb(first, i)
+                * f
+                * math.comb(second, j)
+                * g
+                * reciprocal[first - i + second - j]
+                for i, f in enumerate(first_gamma)
+                for j, g in enumerate(second_gamma)
             ),
             arb(0),
         )
@@ -304,6 +312,7 @@ GAMMAS: dict[str, OnIntervals] = {
 
 def _expn(n: Interval, x: Interval) -> Found:
     k = order("expn", n)
+    # E_k(0) = 1/(k - 1) [8.19.6]; FLINT's expint excludes 0.
     if k > 1 and x.is_point and x.has(0):
         return 1 / arb(k - 1)
     return monotone(lambda t: t.expint(k), positive)(x)
@@ -316,8 +325,8 @@ def _elliptic(upper: int, complement: bool = False) -> OnIntervals:
         half = arb(1) / 2
         a = half * upper + n
         scale = arb.pi() / 2 * (half * upper).rising(n) * half.rising(n) / math.factorial(n)
-        found = scale * (1 - m if complement else m).hypgeom_2f1(a, half + n, 1 + n)
-        return -found if complement and n % 2 else found
+        slope = scale * (1 - m if complement else m).hypgeom_2f1(a, half + n, 1 + n)
+        return -slope if complement and n % 2 else slope
 
     domain = positive if complement else lambda m: bool(m.upper < 1)
     return lambda n, m: monotone(lambda t: value(order("a derivative", n), t), domain)(m)
@@ -356,7 +365,7 @@ INTEGRALS: dict[str, OnIntervals] = {
 
 
 def _bessel(function: Callable[[arb, arb], arb], second: bool = False) -> OnIntervals:
-    """A Bessel function of a constant order, real for x > 0, and of integers for all x."""
+    """A Bessel function of constant order: real for x > 0; for all x if the order is integer."""
 
     def value(n: Interval, x: Interval) -> arb | None:
         if not n.is_point or (x.lower < 0 and n.integer() is None):
@@ -392,7 +401,7 @@ def _kve(m: Interval, n: Interval, x: Interval) -> arb | None:
 
 
 def _ive(m: Interval, n: Interval, x: Interval) -> Interval | None:
-    """e^-|x| I_n(x): for x < 0 even or odd; at 0 the convention lies between both sides."""
+    """Return e^-|x| I_n(x): even or odd for x < 0; at 0 the value lies between both sides."""
     k, integer = order("ive", m), n.integer()
     if not n.is_point or (integer is None and not positive(x)):
         return None
@@ -408,14 +417,15 @@ def _ive(m: Interval, n: Interval, x: Interval) -> Interval | None:
     known = [side for side in sides if side is not None]
     if len(known) < len(sides):
         return None
-    found = reduce(hull, known)
-    return hull(found, ZERO) if x.has(0) and k > abs(integer or 0) else found
+    union = reduce(hull, known)
+    return hull(union, ZERO) if x.has(0) and k > abs(integer or 0) else union
 
 
 def _polynomial(function: Callable[..., arb]) -> OnIntervals:
     def value(n: Interval, *rest: Interval) -> arb:
-        *given, x = (y.ball for y in rest)
-        return function(x, order("a polynomial", n), *given)
+        # python-flint takes the argument of a polynomial first, then its degree and parameters.
+        *parameters, x = (y.ball for y in rest)
+        return function(x, order("a polynomial", n), *parameters)
 
     return value
 
@@ -446,4 +456,4 @@ FUNCTIONS: dict[str, OnIntervals] = {
     **INTEGRALS,
     **POLYNOMIALS,
 }
-"""What a function of the vocabulary is on intervals, by its name."""
+"""Functions of the vocabulary on intervals, by name."""

@@ -1,6 +1,6 @@
-"""Guaranteed enclosures: an expression in ball arithmetic, at a point or over a box.
+"""Guaranteed enclosures: evaluate an expression in ball arithmetic, at a point or over a box.
 
-Needs python-flint, which the extra ``certify`` installs.
+This module needs python-flint, which the extra ``certify`` installs.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.number import Number
 
-_MODERATE = 10_000  # exponents of two, up to which numbers are written in decimals
-ONE_FLINT = fork_safe_lock()  # FLINT's precision is one for all threads
+_MODERATE = 10_000  # the largest exponent of two for which numbers are written in decimals
+ONE_FLINT = fork_safe_lock()  # FLINT has one precision for all threads
 
 
 class Enclosure:
-    """All numbers from ``lower`` to ``upper``: exact mpf, between which the value is for certain.
+    """All numbers from ``lower`` to ``upper``, two exact mpf numbers that enclose a value.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -66,7 +66,7 @@ class Enclosure:
         )
 
     def contains(self, value: object) -> bool:
-        """Whether a number, or all of another enclosure, lies in it; nothing is rounded."""
+        """Whether this contains a number, or all of another enclosure; nothing is rounded."""
         if isinstance(value, Enclosure):
             return self.contains(value.lower) and self.contains(value.upper)
         if isinstance(value, Fraction):
@@ -86,7 +86,7 @@ class Enclosure:
 
 
 def _decimal(end: mpf, digits: int, upward: bool) -> str:
-    """So many digits of ``end``, rounded outward; of a very large or small one the power of 2."""
+    """Write ``digits`` digits of ``end``, rounded outward, or a power of 2 for extreme numbers."""
     sign, _, exponent, bits = end._mpf_
     if abs(exponent) > _MODERATE:
         return f"{'-' if sign else ''}2**{exponent + bits - (upward == bool(sign))}"
@@ -103,7 +103,7 @@ def _mpf(raw: Raw) -> mpf:
 
 
 def fraction(value: Number | str | mpf) -> Fraction:
-    """A finite number, exactly."""
+    """Return a finite number as an exact Fraction."""
     if not isinstance(value, mp.mpf):
         return Fraction(value)
     sign, mantissa, exponent, _ = value._mpf_
@@ -117,30 +117,35 @@ _MOST_PIECES = 1_000_000
 def enclose(
     f: Expr, subs: Mapping[Any, object] | None = None, *, digits: int = 15, pieces: int = 64
 ) -> Any:
-    """Bounds between which the value of an expression lies for certain, at a point or over a box.
+    """Return guaranteed bounds of an expression's value, at a point or over a box.
 
-    A symbol's value in ``subs`` is a number, or an array of them, or a pair ``(lower, upper)`` of
-    such: all values between them.  Floats are exactly the binary numbers that they are, text is the
-    decimal.  At a point the precision grows until each element is enclosed to ``digits``
-    significant digits; where the value is 0 or at a jump of an intermediate result, of which no
-    number of digits is enough, the narrowest enclosure stands.  Over a box, the box is cut into up
-    to ``pieces`` parts, and the result is the hull of theirs: it contains all values, but may be
-    wider than they are.  Derivatives, of any order, are enclosed as what they are, expressions:
+    A symbol's value in ``subs`` is a number, an array of numbers, or a pair ``(lower, upper)`` of
+    such.  A pair stands for all values between its ends.  A float is the exact binary number; a
+    text is the decimal.
+
+    At a point the precision grows until each element is enclosed to ``digits`` significant digits.
+    No precision is enough where the value is 0, or where an intermediate result is at a jump.
+    There the narrowest enclosure stands.  A box is cut into up to ``pieces`` parts.  The result is
+    the hull of the enclosures over the parts: it contains all values, but may be wider than their
+    range.
+
+    Derivatives of any order are expressions, so they are enclosed in the same way:
     ``enclose(sd.diff(f, x), ...)``.  At kinks and jumps a point takes the conventions of the
-    library, and a box the values of both sides as well.  Zeros have no sign.
+    library, and a box takes the values of both sides as well.  Zeros have no sign.
 
-    The result is an ``Enclosure``, for an array expression a NumPy array of them, of dtype object.
+    The result is an ``Enclosure``, or for an array expression a NumPy object array of Enclosures.
 
     Args:
         f: an expression of any shape.
         subs: the values of the free symbols, by symbol or name.
-        digits: those that are wanted, at a point.
-        pieces: into how many parts a box is cut, at most.
+        digits: the wanted number of significant digits, at a point.
+        pieces: the largest number of parts of a box.
 
-    Raises ImportError without python-flint, which the extra ``certify`` installs; Unsupported for
-    an op that has no enclosure, by its name; ValueError where a value may be infinite or undefined,
-    naming the function and its operands, and for a symbol without value, a pair whose ends are in
-    the wrong order or not finite; ShapeError for a value of another shape than its symbol's.
+    Raises ImportError without python-flint, which the extra ``certify`` installs.  Raises
+    Unsupported for an op without an enclosure, by its name.  Raises ValueError where a value may be
+    infinite or undefined, with the function and its operands.  Raises ValueError also for a symbol
+    without value, and for a pair whose ends are in the wrong order or not finite.  Raises
+    ShapeError for a value whose shape differs from its symbol's.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -166,12 +171,12 @@ def enclose(
         from numeric.check.ball_arithmetic import Problem
 
         problem = Problem(outputs, sizes, digits)
-        found = problem.at_point(low) if high is low else problem.over_box(low, high, pieces)
-    return found
+        result = problem.at_point(low) if high is low else problem.over_box(low, high, pieces)
+    return result
 
 
 def imported(name: str) -> ModuleType:
-    """The module ``flint``; ImportError, naming the extra, without it."""
+    """Return the module ``flint``; raise an ImportError that names the extra without it."""
     module: ModuleType = extra("certify", name)
     return module
 
@@ -180,7 +185,7 @@ def imported(name: str) -> ModuleType:
 
 
 def _box(f: Expr, subs: Mapping[Any, object]) -> tuple[dict[object, object], dict[object, object]]:
-    """The lower and the upper values; the same mapping if all are numbers."""
+    """Return the lower and the upper values; one mapping for both if all values are numbers."""
     symbols = {x.name: x for x in free_symbols([f])}
     named("enclose", symbols.values(), subs, strict=True)
     lower: dict[object, object] = {}
@@ -201,7 +206,7 @@ def _box(f: Expr, subs: Mapping[Any, object]) -> tuple[dict[object, object], dic
 
 
 def _spread(value: Any, x: Expr | None) -> Any:
-    """A number for every element of an array symbol of known shape."""
+    """Repeat a number for every element of an array symbol of known shape."""
     if x is None or not x.shape or np.ndim(value) or isinstance(value, str):
         return value
     known = all(isinstance(dim, int) for dim in x.shape)
@@ -210,6 +215,7 @@ def _spread(value: Any, x: Expr | None) -> Any:
 
 def _refuse_bad_ends(low: Mapping[Expr, object], high: Mapping[Expr, object]) -> None:
     for x in low:
+        # Lower and upper ends may come from one mapping; compare them element by element.
         a, b = (np.asarray(ends[x], dtype=object) for ends in (low, high))
         if a.shape != b.shape:
             raise ValueError(f"enclose: the ends of {x.name} have shapes {a.shape} and {b.shape}")

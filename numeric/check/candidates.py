@@ -1,4 +1,4 @@
-"""Derivatives under test, whatever they are written in, as functions of NumPy arrays."""
+"""Derivatives under test, in any library, as functions of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Candidate:
-    """The derivatives under test as NumPy callables; None is what is not offered.
+    """The derivatives under test as NumPy callables; None for those that are missing.
 
-    With k inputs ``x1 .. xk`` and a result y: ``gradient(x1, .., xk)`` gives, for scalar y, an
-    array of each input's shape, ``vjp(x1, .., xk, w)`` the same for ``sum(w * y)``;
-    ``jvp(x1, .., xk, t1, .., tk)`` is an array of y's shape; ``hessian(x1, .., xk)`` is of shape
-    ``x.shape + x.shape`` for one input, for several a tuple of rows of such blocks.  All but jvp
-    return one array where there is one input, and a tuple of arrays otherwise.  Inputs of integers
-    and booleans are data: they have no tangents, and there are no derivatives by them.
+    There are k inputs ``x1 .. xk`` and a result y.  For scalar y, ``gradient(x1, .., xk)`` gives an
+    array of each input's shape.  ``vjp(x1, .., xk, w)`` gives the gradient of ``sum(w * y)``.
+    ``jvp(x1, .., xk, t1, .., tk)`` is an array of y's shape.  ``hessian(x1, .., xk)`` has shape
+    ``x.shape + x.shape`` for one input, and is a tuple of rows of such blocks for several.  All but
+    jvp return one array for one input, and a tuple of arrays otherwise.  Integer and boolean inputs
+    are data: they have no tangents, and no derivative is by them.
 
-    ``value(x1, .., xk)`` is y as what is under test computes it, where that is known: if it is not
-    the forward, its derivatives are those of another function.  ``points`` is None where any point
-    can be asked for; otherwise it holds, by input, the only ones, along a leading axis.  Without
-    ``subnormals`` these are 0 to what computes, as to XLA: no rule of the function's is to blame.
+    ``value(x1, .., xk)`` is y as the code under test computes it, if known.  A value that differs
+    from the forward means derivatives of another function.  ``points`` is None if any point will
+    do; otherwise it holds the only points, by input, along a leading axis.  Without ``subnormals``
+    the library under test (XLA, say) flushes subnormal numbers to 0, which is no fault of a rule.
     """
 
     gradient: Callable[..., object] | None = None
@@ -44,11 +44,11 @@ class Candidate:
     jvp: Callable[..., object] | None = None
     hessian: Callable[..., object] | None = None
     name: str = "the function under test"
-    dtypes: tuple[str, ...] = ("float64", "float32")  # of the inputs that it takes
+    dtypes: tuple[str, ...] = ("float64", "float32")  # the dtypes of inputs that it accepts
     value: Callable[..., Any] | None = None
     points: Mapping[str, np.ndarray] | None = None
     subnormals: bool = True
-    notes: tuple[str, ...] = ()  # what is not offered, and why
+    notes: tuple[str, ...] = ()  # the missing parts and the reasons
 
 
 def candidate(
@@ -61,28 +61,28 @@ def candidate(
     hessian: Any = None,
     at: Sequence[np.ndarray] | None = None,
 ) -> Candidate:
-    """What is under test, as NumPy callables.
+    """Return the derivatives under test as NumPy callables.
 
-    These pass unchanged, with the meaning that ``Candidate`` gives them.  In the place of
-    ``gradient`` or ``vjp`` may stand the function whose derivatives are to be tested, with its own
-    derivatives: a ``torch.autograd.Function`` or module, a JAX function with a ``custom_vjp`` or
-    ``custom_jvp``, a lowered Function, a ``numeric.autograd.Function``, a ``Recorded`` table, and
-    what ``from_torch``, ``from_jax`` and ``from_tensors`` made of others.  Any other callable that
-    refuses NumPy arrays is such a function if it takes the tensors of one of these libraries and
-    gives, at an ordinary point, the value of ``forward``.
+    NumPy callables pass unchanged, with the meaning that ``Candidate`` gives them.  ``gradient``
+    and ``vjp`` also take a function that brings its own derivatives: a ``torch.autograd.Function``
+    or module, a JAX function with a ``custom_vjp`` or ``custom_jvp``, a lowered Function, a
+    ``numeric.autograd.Function``, a ``Recorded`` table, or a result of ``from_torch``, ``from_jax``
+    or ``from_tensors``.  Another callable that refuses NumPy arrays counts as such a function if it
+    takes the tensors of one of these libraries and gives the value of ``forward`` at an ordinary
+    point.
 
     Args:
         forward: the function as an expression.
-        inputs: its symbols, in the order of the arguments.
-        gradient: of a scalar forward.
-        vjp: of any.
-        jvp: where it is offered; it goes before that of a function in place of the others.
-        hessian: likewise.
-        at: an ordinary point, arrays; what is offered is what can be called there.
+        inputs: the symbols of ``forward``, in the order of the arguments.
+        gradient: the gradient of a scalar forward.
+        vjp: the vjp of any forward.
+        jvp: the jvp, if there is one; it replaces that of a function with derivatives.
+        hessian: the Hessian, with the same precedence.
+        at: an ordinary point, as arrays; the result holds the derivatives that can be called there.
 
-    Raises TypeError if nothing is under test, for what cannot be called, and where it is not safe
-    to say what a callable is; ShapeError for a function of other shapes, ImportError for one of a
-    package that is not there.
+    Raises TypeError if nothing is under test, for a value that cannot be called, and for a callable
+    whose role is ambiguous.  Raises ShapeError for a function of other shapes, and ImportError for
+    a function of a missing package.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -90,31 +90,35 @@ def candidate(
     >>> test.name, test.gradient(np.zeros(3)).tolist(), test.vjp
     ('cos', [1.0, 1.0, 1.0], None)
     """
-    given = {"gradient": gradient, "vjp": vjp, "jvp": jvp, "hessian": hessian}
-    given = {what: fn for what, fn in given.items() if fn is not None}
-    if not given:
+    candidates = {"gradient": gradient, "vjp": vjp, "jvp": jvp, "hessian": hessian}
+    candidates = {what: fn for what, fn in candidates.items() if fn is not None}
+    if not candidates:
         raise TypeError("nothing to test: give gradient or vjp, or a function with derivatives")
     point = _ordinary(inputs) if at is None else [np.asarray(a) for a in at]
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for what in ("gradient", "vjp"):
-        source = _source(given[what], what, forward, inputs, point) if what in given else None
+        # Both arguments may hold a function with derivatives: it replaces all others, so it stands
+        # alone.
+        source = (
+            _source(candidates[what], what, forward, inputs, point) if what in candidates else None
+        )
         if source is None:
             continue
-        if len(given.keys() & {"gradient", "vjp"}) > 1:
+        if len(candidates.keys() & {"gradient", "vjp"}) > 1:
             raise TypeError(
-                f"{what}={shortened(given[what])} brings its derivatives: give it alone"
+                f"{what}={shortened(candidates[what])} brings its derivatives: give it alone"
             )
-        del given[what]
-        found = source.offered(forward, inputs, point)
-    for what, fn in given.items():
+        del candidates[what]
+        parts = source.offered(forward, inputs, point)
+    for what, fn in candidates.items():
         if not callable(fn):
             raise TypeError(f"{what}={shortened(fn)} cannot be called")
-        found.setdefault("name", called(fn))
-    return Candidate(**found | given)
+        parts.setdefault("name", called(fn))
+    return Candidate(**parts | candidates)
 
 
 def _ordinary(inputs: Sequence[Expr]) -> list[np.ndarray]:
-    """A point with nothing special about it: matrices are well conditioned, axes differ."""
+    """Return a generic point: matrices are well conditioned, and lengths of axes differ."""
     known: dict[str, int] = {}
     for x in inputs:
         for dim in x.shape:
@@ -126,6 +130,7 @@ def _ordinary(inputs: Sequence[Expr]) -> list[np.ndarray]:
         shape = lengths(x.shape, known)
         places = np.arange(count, count + int(np.prod(shape)))
         count += len(places)
+        # Multiples of the golden ratio, modulo 1, are spread evenly and never repeat.
         values = 0.3 + 0.5 * ((places + 1) * 0.6180339887498949 % 1)
         if x.dtype is not float:  # data
             point.append((places % 2).astype(x.dtype).reshape(shape))
@@ -139,7 +144,7 @@ def _ordinary(inputs: Sequence[Expr]) -> list[np.ndarray]:
 def _source(
     given: object, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
 ) -> Source | Recorded | None:
-    """The function that stands in the place of its derivatives; None if these were given."""
+    """Return the source if ``given`` is a function with derivatives; None if it is a derivative."""
     if isinstance(given, Source | Recorded):
         return given
     if isinstance(given, Function):
@@ -153,25 +158,25 @@ def _source(
 
 
 def with_derivatives(given: object) -> Source | None:
-    """A function that is known by its type to bring its own derivatives, as a source of these."""
-    whole = _meant(given)
+    """Return a source for a function whose type shows that it brings its own derivatives."""
+    target = _unwrapped(given)
     for package, make, types in (
         ("numeric", from_tensors, ("autograd.Function",)),
         ("torch", from_torch, ("autograd.Function", "nn.Module")),
         ("jax", from_jax, ("custom_vjp", "custom_jvp")),
     ):
-        lib = sys.modules.get(package)  # where it is not loaded, nothing of it is here
+        lib = sys.modules.get(package)  # if the library is not loaded, the object cannot be of it
         for path in types if lib else ():
             kind = attrgetter(path)(lib)
-            if isinstance(given, kind) or isinstance(whole, kind):
+            if isinstance(given, kind) or isinstance(target, kind):
                 return make(given)
-            if isinstance(whole, type) and issubclass(whole, kind):
-                return make(whole)
+            if isinstance(target, type) and issubclass(target, kind):
+                return make(target)
     return None
 
 
-def _meant(given: object) -> Any:
-    """What a callable is a way to call: of ``F.apply`` the class F, of ``jax.jit(f)`` f."""
+def _unwrapped(given: object) -> Any:
+    """Return the object behind a wrapper: the class F for ``F.apply``, f for ``jax.jit(f)``."""
     if getattr(given, "__name__", "") == "apply":
         return getattr(given, "__self__", given)
     compiled = type(given).__module__.startswith("jax")
@@ -182,15 +187,16 @@ def _meant(given: object) -> Any:
 def _taken_by_tensors(
     given: Any, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
 ) -> Source | None:
-    """A callable of tensors that computes the forward; None for one that takes NumPy arrays."""
+    """Return a source for a callable of tensors that computes the forward; None for a NumPy one."""
     known = bound_sizes("input", inputs, [a.shape for a in at])
     seeds = [np.ones(lengths(forward.shape, known))] if what == "vjp" else []
     try:
         given(*[a.copy() for a in at], *seeds)
-    except Exception:  # it refuses NumPy arrays, or is broken, which the audit will tell
+    except Exception:  # it refuses NumPy arrays, or it is broken, which the audit will report
         value = np.asarray(lower(forward, inputs)(*at))
     else:
         return None
+    # Try each loaded library: the one under which the callable computes the forward is right.
     ran, fits = [], []
     for package, make in (("numeric", from_tensors), ("torch", from_torch)):
         if package not in sys.modules:

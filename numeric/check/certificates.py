@@ -1,4 +1,4 @@
-"""How many units in the last place a lowered Function and its gradient lose at worst over a box."""
+"""Search or prove the worst errors, in ulps, of a lowered Function and its gradient over a box."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 
     Point = tuple[float, ...]
 
-DIGITS = 30  # of the exact values
-_KEPT = 4  # points of each output from which the search goes on
-_SAMPLED = 0.6  # the part of the budget that is sampled before
+DIGITS = 30  # digits of the exact values
+_KEPT = 4  # points of each output from which the search continues
+_SAMPLED = 0.6  # the part of the budget for random points, before the local search
 
 
 @dataclass(frozen=True)
 class Certificate:
     """The worst errors over a box, by output: ``"value"``, and ``"d/dx"`` for each input x.
 
-    ``ulps`` are in units in the last place of the exact value, rounded to the dtype.  Of a search
-    they are the largest ones met: ``point``, ``expected`` and ``got`` say where, which value is
-    right to 30 digits, and what came instead.  Of a proof they are upper bounds for the whole box,
-    under ``assumptions``, and there is no such point.  ``judged`` counts evaluated points (or parts
-    of the box), ``unjudged`` those at which the exact value is not known, such as a 0 that is a
-    difference.
+    ``ulps`` are in units in the last place of the exact value, rounded to the dtype.  After a
+    search they are the largest errors met.  ``point``, ``expected`` and ``got`` hold the place, the
+    right value to 30 digits, and the result.  After a proof they are upper bounds for the entire
+    box under ``assumptions``, without a point.  ``judged`` counts evaluated points (or parts of the
+    box).  ``unjudged`` counts points whose exact value is unknown, such as a difference that is
+    exactly 0.
     """
 
     method: str
@@ -68,10 +68,10 @@ class Certificate:
         return max(self.ulps.values())
 
     def plot(self, ax: Axes | None = None) -> Picture:
-        """The worst error of each output in ulps; of one or two inputs also where it is.
+        """Draw the worst error of each output in ulps; for one or two inputs also its place.
 
         Args:
-            ax: Matplotlib's axes to draw the errors into; without, a new figure has both.
+            ax: Matplotlib's axes for the errors; without them a new figure shows errors and places.
 
         The result is the picture, which Jupyter shows.  Raises ImportError without Matplotlib, the
         extra ``viz``.
@@ -89,13 +89,13 @@ class Certificate:
         return "\n".join([*lines, *(f"  assumed: {text}" for text in self.assumptions)])
 
     def _repr_html_(self) -> str:
-        found = [
+        cells = [
             [f"{ulps:.4g}", self._at(name), self.expected[name], repr(self.got[name])]
             if name in self.point
             else [f"{ulps:.4g}"]
             for name, ulps in self.ulps.items()
         ]
-        rows = [[name, *row] for name, row in zip(self.ulps, found, strict=True)]
+        rows = [[name, *row] for name, row in zip(self.ulps, cells, strict=True)]
         head = ("", "ulps", "at", "expected", "got") if self.point else ("", "ulps")
         assumed = [paragraph(*(f"assumed: {text}" for text in self.assumptions))]
         parts = assumed if self.assumptions else []
@@ -120,30 +120,31 @@ def certify(
     seed: int = 0,
     dtype: str = "float64",
 ) -> Certificate:
-    """How many ulps a lowered Function, and its gradient, lose at worst over a box.
+    """Return the worst errors in ulps of a lowered Function and its gradient over a box.
 
-    ``method="search"`` looks for the worst point: it samples magnitudes, the ends of the box, 0, 1,
-    powers of two, the numbers in the formula and what is near all these, then goes on from the
-    worst points by small and large steps.  Every verdict is by the exact value, ``sd.evalf`` to 30
-    digits of the formula and of its derivatives, at the very floats that the Function was given.
-    The result is a lower bound, with its point.
+    ``method="search"`` looks for the worst point.  It samples magnitudes, the ends of the box, 0,
+    1, powers of two, the numbers in the formula, and numbers near all these.  It then continues
+    from the worst points by small and large steps.  Every verdict compares with the exact value:
+    ``sd.evalf`` to 30 digits of the formula and its derivatives, at the very floats that the
+    Function received.  The result is a lower bound, with its point.
 
     ``method="proven"`` bounds the rounding errors of the program that runs, statement by statement,
     over parts of the box, with balls (the extra ``certify``); see ``numeric.check.proofs``.  The
-    result is an upper bound for the whole box, or what cannot be bounded is refused.
+    result is an upper bound for the entire box.  Programs that cannot be bounded are refused.
 
     Args:
         F: a lowered Function of real scalars with one scalar output, or a formula, which is
             lowered with its symbols as inputs.
         box: the range of every input, by symbol or name.
         method: "search" or "proven".
-        budget: the number of points (or parts of the box) that are looked at.
-        seed: of the search; the result depends on nothing else.
-        dtype: of the inputs, "float64" or "float32"; "float64" for "proven".
+        budget: the number of points (or parts of the box) to evaluate.
+        seed: the seed of the search; the result depends on nothing else.
+        dtype: the dtype of the inputs, "float64" or "float32"; "float64" for "proven".
 
-    Raises ShapeError for another kind of Function, TypeError for anything else, ValueError for an
-    input without range or a range that is empty or not finite, Unsupported for what "proven" cannot
-    bound, ImportError where that needs python-flint.
+    Raises ShapeError for a Function of another kind and TypeError for any other object.  Raises
+    ValueError for an input without range and for a range that is empty or not finite.  Raises
+    Unsupported for a program that "proven" cannot bound, and ImportError where that needs
+    python-flint.
 
     >>> import symdiff as sd, numeric as nm
     >>> x = sd.symbol("x")
@@ -187,19 +188,19 @@ def _scalar(F: Function) -> Expr:
 
 def _ranges(F: Function, box: Mapping[Any, object]) -> dict[Expr, tuple[float, float]]:
     given = named("certify", F.inputs, box, strict=True)
-    found = {}
+    ranges = {}
     for x in F.inputs:
         if x not in given:
             raise ValueError(f"certify: no range for {x.name}; give {{{x.name}: (lower, upper)}}")
         low, high = map(float, given[x])
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ValueError(f"certify: the range of {x.name}, {low} to {high}, is no finite one")
-        found[x] = low, high
-    return found
+        ranges[x] = low, high
+    return ranges
 
 
 class _Search:
-    """The worst points found so far, by output."""
+    """A search that keeps the worst points so far, by output."""
 
     def __init__(
         self,
@@ -215,7 +216,7 @@ class _Search:
         self.names = ["value", *(f"d/d{x.name}" for x in self.symbols)]
         self.exact = sd.stack([expression, *sd.grad(expression, self.symbols)])
         self.centres = [c for c in dict.fromkeys(_numbers(expression)) if math.isfinite(c)]
-        # By output, the worst first: (-ulps, point, expected, got).
+        # For each output, entries (-ulps, point, expected, got), the worst first.
         self.best: list[list[tuple[float, Point, Any, float]]] = [[] for _ in self.names]
         self.seen: set[Point] = set()
         self.unjudged = 0
@@ -226,10 +227,13 @@ class _Search:
         sampled = int(budget * _SAMPLED)
         for _ in range(sampled):
             self.judge(self.sampled())
+        # Take the outputs in turn, so that none is left with the random points alone.
         for step in range(budget - sampled):
             known = self.best[step % len(self.best)]
             self.judge(self.near(self.rng.choice(known)[1]) if known else self.sampled())
-        worst = {name: kept[0] for name, kept in zip(self.names, self.best, strict=True) if kept}
+        worst = {
+            name: entries[0] for name, entries in zip(self.names, self.best, strict=True) if entries
+        }
         if not worst:
             raise ValueError("certify: no exact value is known at any point of the box")
         by_name = [x.name for x in self.symbols]
@@ -248,18 +252,18 @@ class _Search:
     # Points ---------------------------------------------------------------------------------------
 
     def ends(self) -> Iterator[Point]:
-        """The corners along the diagonals, and the middle."""
+        """Yield the lower and the upper corner, and the middle."""
         low, high = zip(*self.ranges.values(), strict=True)
         yield low
         yield high
         yield tuple(a / 2 + b / 2 for a, b in zip(low, high, strict=True))
 
     def sampled(self) -> Point:
-        """A random point: its coordinates by rules of their own, or near to one another."""
+        """Return a random point whose coordinates are drawn one by one, or near earlier ones."""
         point: list[float] = []
         for low, high in self.ranges.values():
             if point and self.rng.random() < 0.2:
-                point.append(self.beside(self.rng.choice(point)))
+                point.append(self.nearby(self.rng.choice(point)))
             else:
                 point.append(self.coordinate(low, high))
         return tuple(point)
@@ -268,7 +272,7 @@ class _Search:
         rule = self.rng.randrange(4)
         if rule == 0:
             return self.rng.uniform(low, high)
-        if rule == 1:  # a magnitude
+        if rule == 1:  # a magnitude: sizes are uniform in the exponent, so that tiny ones occur
             ends = sorted((abs(low), abs(high)))
             least = 0.0 if low <= 0 <= high else ends[0]
             bottom = max(math.frexp(least)[1] if least else -1074, -1074)
@@ -276,20 +280,20 @@ class _Search:
             return size if low >= 0 or (high > 0 and self.rng.random() < 0.5) else -size
         special = [low, high, 0.0, 1.0, -1.0, *self.centres]
         power = math.ldexp(1, self.rng.randrange(-60, 61))
-        return self.beside(self.rng.choice([*special, power, -power]))
+        return self.nearby(self.rng.choice([*special, power, -power]))
 
-    def beside(self, c: float) -> float:
-        """A number near c: by a few ulps, or by a relative or absolute power of two."""
+    def nearby(self, c: float) -> float:
+        """Return a number near c: by a few ulps, or by a relative or absolute power of two."""
         rule = self.rng.randrange(4)
         if rule == 0:
             return c
         if rule == 1:
             return c + self.rng.randrange(-4, 5) * math.ulp(c)
-        apart = float(2.0 ** -self.rng.uniform(0, 60)) * self.rng.choice((-1, 1))
-        return c * (1 + apart) if rule == 2 else c + apart
+        offset = float(2.0 ** -self.rng.uniform(0, 60)) * self.rng.choice((-1, 1))
+        return c * (1 + offset) if rule == 2 else c + offset
 
     def near(self, point: Point) -> Point:
-        """One step from a point, in one coordinate or in all."""
+        """Move a point by one step, in one coordinate or in all."""
         k = self.rng.randrange(len(point) + 1)
         return tuple(
             self.stepped(value) if k in (i, len(point)) else value for i, value in enumerate(point)
@@ -301,16 +305,16 @@ class _Search:
             return value * float(2.0 ** self.rng.uniform(-2, 2))
         if rule == 1:
             return value + self.rng.randrange(-64, 65) * math.ulp(value)
-        if rule == 2 and self.centres:  # nearer to, or further from, a number of the formula
+        if rule == 2 and self.centres:  # towards, or away from, a number of the formula
             c = self.rng.choice(self.centres)
             return c + (value - c) * float(2.0 ** self.rng.uniform(-3, 2))
-        apart = float(2.0 ** -self.rng.uniform(0, 52)) * self.rng.choice((-1, 1))
-        return value * (1 + apart)
+        offset = float(2.0 ** -self.rng.uniform(0, 52)) * self.rng.choice((-1, 1))
+        return value * (1 + offset)
 
     # Verdicts -------------------------------------------------------------------------------------
 
     def judge(self, point: Point) -> None:
-        """Compare at the point of the box and of the dtype that is nearest, if it is new."""
+        """Compare at the nearest point of the box and of the dtype, unless it was judged before."""
         inside = tuple(map(self.fitted, point, self.ranges.values()))
         if inside in self.seen:
             return
@@ -323,38 +327,40 @@ class _Search:
                 self.unjudged += 1
                 continue
             entry = (-distance(float(got), expected, self.dtype), inside, expected, float(got))
-            kept = self.best[k]
-            kept.append(entry)
-            kept.sort(key=lambda e: e[0])
-            del kept[_KEPT:]
+            entries = self.best[k]
+            entries.append(entry)
+            entries.sort(key=lambda e: e[0])
+            del entries[_KEPT:]
 
     def fitted(self, value: float, ends: tuple[float, float]) -> float:
         low, high = ends
-        found = float(self.type(min(max(value, low), high)))
-        if low <= found <= high:
-            return found
-        return float(np.nextafter(self.type(found), self.type(low if found > high else high)))
+        nearest = float(self.type(min(max(value, low), high)))
+        # Rounding to the dtype left the box: step back to the nearest number inside.
+        if low <= nearest <= high:
+            return nearest
+        return float(np.nextafter(self.type(nearest), self.type(low if nearest > high else high)))
 
     def truth(self, point: Point) -> Sequence[object]:
-        """The exact values; None for one of which the digits are not known."""
+        """Return the exact values; None where the digits of a value are unknown."""
         env = dict(zip(self.symbols, point, strict=True))
         try:
             return list(evalf(self.exact, DIGITS, env))
         except ArithmeticError:
-            found = []
+            # One unknown value makes evalf refuse all, so evaluate them one by one.
+            values = []
             for k in range(len(self.names)):
                 try:
-                    found.append(evalf(self.exact[k], DIGITS, env))
+                    values.append(evalf(self.exact[k], DIGITS, env))
                 except ArithmeticError:
-                    found.append(None)
-            return found
+                    values.append(None)
+            return values
 
 
 def distance(got: float, expected: Any, dtype: str = "float64") -> float:
-    """The error of a float in units in the last place of the exact value.
+    """Return the error of a float in units in the last place of the exact value.
 
-    Infinite for nan, and for an infinity where the exact value is in the range of the dtype or
-    has the other sign; 0 for nan where there is no value.
+    The error is infinite for nan.  It is infinite for an infinity where the exact value is in the
+    range of the dtype or has the other sign.  It is 0 for nan where there is no value.
 
     >>> distance(1 + 2**-52, mp.mpf(1)), distance(math.inf, mp.mpf(10) ** 400)
     (1.0, 0.0)
@@ -363,18 +369,19 @@ def distance(got: float, expected: Any, dtype: str = "float64") -> float:
     if mp.isnan(expected) or math.isnan(got):
         return 0.0 if mp.isnan(expected) and math.isnan(got) else math.inf
     with mp.workprec(200):
-        # From half an ulp beyond the largest float on, numbers round to infinity.
+        # Numbers round to infinity from half an ulp beyond the largest float on.
         beyond = mp.fabs(expected) >= mp.mpf(float(info.max)) * (1 + mp.mpf(float(info.eps)) / 4)
         if math.isinf(got) or mp.isinf(expected):
             same = beyond and math.isinf(got) and (got > 0) == (expected > 0)
             return 0.0 if same else math.inf
+        # Below the smallest normal number, all numbers have the same unit in the last place.
         exponent = mp.mag(expected) - 1 if expected else int(info.minexp)
         unit = mp.ldexp(1, max(int(exponent), int(info.minexp)) - int(info.nmant))
         return float(mp.fabs(mp.mpf(got) - expected) / unit)
 
 
 def _numbers(expression: Expr) -> Iterator[float]:
-    """The numbers in a formula, and where its linear terms vanish."""
+    """Yield the numbers in a formula and the zeros of its linear terms."""
     for node in topological([expression]):
         if isinstance(node.op, ops.Sum):
             const = Fraction(node.op.const)

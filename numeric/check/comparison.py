@@ -1,4 +1,4 @@
-"""What a comparison of two formulas found, for the eye."""
+"""The result of ``why``: the comparison of two formulas, and its text for the reader."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ Proof = Literal["normal form", "exact", "balls"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Whether two formulas are one; see ``why``.
+    """The result of comparing two formulas; see ``why``.
 
     Attributes:
-        equal: True if they are proven to be, wherever both have a value, and no point was found at
-            which only one has; False if they differ at ``point``; None if neither.
-        proof: of ``equal``.  "normal form": the difference is 0 identically, where both have
-            values.  Of a difference at ``point``: "exact" in rational arithmetic, "balls" by
-            enclosures that have no number in common; None where 50 digits say so.
-        kind: of the difference, those of an audit and "domain"; None if there is none.
+        equal: True if the formulas are proven equal wherever both have a value, and no point is
+            known at which only one has a value; False if they differ at ``point``; None if neither.
+        proof: the proof of ``equal``.  "normal form": the difference is 0 identically, where both
+            have values.  For a difference at ``point``: "exact" by rational arithmetic, "balls" by
+            disjoint enclosures; None if only 50 digits show it.
+        kind: the kind of difference, those of an audit and "domain"; None if there is none.
         why: the particulars, in words.
-        point: the simplest disagreeing input that was found, by name.
+        point: the simplest input at which the formulas are known to differ, by name.
         component: the element of the values that differs there.
-        values: both there, mpmath numbers of 50 digits; of a function's floats, the float.
-        names: of the two.
-        points: how many were looked at.
+        values: both values there, mpmath numbers of 50 digits; for a function's floats, the float.
+        names: the names of both formulas.
+        points: the number of points compared.
     """
 
     equal: bool | None
@@ -60,7 +60,7 @@ class Comparison:
         return page(headline(self._headline()), table(self._particulars(), named=True, words=True))
 
     def _headline(self) -> str:
-        found = {True: "equal", False: "not equal", None: "not decided"}[self.equal]
+        verdict = {True: "equal", False: "not equal", None: "not decided"}[self.equal]
         kind = f" ({self.kind})" if self.kind else ""
         how = {
             None: "",
@@ -68,18 +68,19 @@ class Comparison:
             "exact": ", proven by exact arithmetic",
             "balls": ", proven by ball arithmetic",
         }[self.proof]
-        return f"{found}{kind}{how}"
+        return f"{verdict}{kind}{how}"
 
     def _particulars(self) -> list[tuple[str, str]]:
-        said = [(name, shortened(text)) for name, text in zip("fg", self.names, strict=True)]
-        said.append(("why", shortened(self.why)))
-        said += [("at", assignment(name, x)) for name, x in (self.point or {}).items()]
+        rows = [(name, shortened(text)) for name, text in zip("fg", self.names, strict=True)]
+        rows.append(("why", shortened(self.why)))
+        rows += [("at", assignment(name, x)) for name, x in (self.point or {}).items()]
         if self.values is not None:
             shown: list[str] = []
-            for digits in (EXPECTED_DIGITS, 35, 50):  # as many as tell them apart
+            # the first number of digits that tells them apart
+            for digits in (EXPECTED_DIGITS, 35, 50):
                 shown = [decimal(value, digits) for value in self.values]
                 if len(set(shown)) > 1:
                     break
             names = [element(name, self.component) for name in "fg"]
-            said += [(name, f"= {value}") for name, value in zip(names, shown, strict=True)]
-        return said
+            rows += [(name, f"= {value}") for name, value in zip(names, shown, strict=True)]
+        return rows

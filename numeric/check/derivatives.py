@@ -1,4 +1,4 @@
-"""A formula with all its first and second derivatives, and the scale of their terms."""
+"""A formula with all first and second derivatives, and the scale of its terms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 Order: TypeAlias = tuple[int, ...]
-"""By which variables: () is the value itself, (2,) is d/dx2, (0, 2) is d2/dx0 dx2."""
+"""The variables of a derivative: () is the value itself, (2,) is d/dx2, (0, 2) is d2/dx0 dx2."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Derivatives:
 
 
 def differentiate(value: Expr, symbols: Sequence[Expr]) -> Derivatives:
-    """A scalar formula with its derivatives by every one of its scalar symbols, to second order.
+    """Differentiate a scalar formula by each of its scalar symbols, to second order.
 
     >>> x, y = sd.symbols("x y")
     >>> [str(e) for e in differentiate(x * y, [x, y]).by_order.values()]
@@ -58,21 +58,21 @@ def scale_of_terms(
     env: Mapping[Expr, NDArray[np.float64]],
     sizes: Mapping[str, int] | None = None,
 ) -> list[NDArray[np.float64]]:
-    """S of each output: its DAG evaluated with every addend replaced by its absolute value.
+    """Return S of each output: its DAG evaluated with every addend replaced by its absolute value.
 
     With v the value of a node at the point, element by element,
 
     =======================  =================================================================
-    ``c0 + sum ci ai``       ``S = |c0| + sum |ci| S(ai)``, and so for what adds or moves elements
+    ``c0 + sum ci ai``       ``S = |c0| + sum |ci| S(ai)``; so for ops that add or move elements
     ``prod ai^ei``           ``S = prod S(ai)^ei``, with |v(ai)| for S(ai) where ei < 0
-    a contraction            that of the S(ai)
+    a contraction            the contraction of the S(ai)
     ``where(c, a, b)``       ``where(c, S(a), S(b))``
-    sech2, expm1             those of ``1 - tanh(x)^2`` and ``exp(x) - 1``
+    sech2, expm1             the S of ``1 - tanh(x)^2`` and ``exp(x) - 1``
     another function, a leaf ``S = |v|``: the function of the true operands
     =======================  =================================================================
 
-    so that S >= |v|, and a sum whose terms cancel keeps the size of its terms: what rounding errors
-    are relative to.
+    Hence S >= |v|, and a sum whose terms cancel keeps the size of its terms.  Rounding errors are
+    relative to that size.
 
     Args:
         outputs: expressions.
@@ -88,6 +88,7 @@ def scale_of_terms(
     scale: dict[Expr, Any] = {}
     for node in topological(outputs):
         op, args = node.op, node.args
+        # Kernels run on true values first; S needs them for divisors and for other functions.
         compute = None if node in env else kernel(node)
         values = [value[a] for a in args]
         value[node] = env[node] if compute is None else compute(values, sizes)
@@ -108,13 +109,14 @@ def scale_of_terms(
     return [np.asarray(scale[output], dtype=float) for output in outputs]
 
 
-# Functions that stand for a difference, whose terms are what textbooks compute.
+# Functions that stand for a difference: rounding errors follow the terms of the textbook formula.
 _TEXTBOOK = {
     "sech2": lambda x: 1 + np.tanh(x) ** 2,
     "expm1": lambda x: 1 + np.exp(x),
 }
 
-# What multiplies and adds its operands without a sign of its own, or moves them; not Fourier.
+# Ops that multiply and add their operands without a sign of their own, or move them.  Fourier
+# transforms have signs.
 _ADDING = (
     ops.Contract,
     ops.Strong,

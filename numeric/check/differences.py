@@ -1,4 +1,4 @@
-"""Derivatives of plain Python functions, found by evaluation alone."""
+"""Derivatives of plain Python functions from their values alone."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SHOWN = 20
-"""Elements that a notebook lists."""
+"""The largest number of elements that a notebook lists."""
 
 SETTLED = 1e-4
-"""A relative error above which the sides are looked at one by one: there may be a kink."""
+"""The relative error above which ``derivative`` tries each side: there may be a kink."""
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """A derivative found by evaluation alone: ``value``, and ``error``, a bound of its error.
+    """A derivative computed from values alone: ``value``, and ``error``, a bound of its error.
 
-    Both are numbers for a scalar function of a number, else arrays of the shape of the result
-    followed by that of the argument, and so is ``method``: how each was found, one of
-    "complex step", "central", "forward" and "backward".  Where there is no derivative that could
-    be found, ``error`` is inf and ``value`` nan; but at a kink ``value`` is the mean of the slopes
-    at both sides, which are in ``sides`` (nan elsewhere).
+    Both are numbers for a scalar function of a number.  Else they are arrays of the shape of the
+    result followed by the shape of the argument.  ``method`` has the same shape and names the
+    method of each element: "complex step", "central", "forward" or "backward".  Where no derivative
+    exists or can be computed, ``error`` is inf and ``value`` nan.  At a kink ``value`` is the mean
+    of the slopes at both sides, which are in ``sides`` (nan elsewhere).
     """
 
     value: Any
@@ -67,35 +67,38 @@ class Derivative:
 
 @door
 def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True) -> Derivative:
-    """The derivative of a plain Python function at ``x``, and a bound of its error.
+    """Return the derivative of a plain Python function at ``x``, and a bound of its error.
 
     Args:
-        fn: a function of a number or an array, as whose values only are used, with a number or an
-            array as its result.
-        x: where; a float, or an array of floats.
+        fn: a function of a number or an array whose result is a number or an array; only its
+            values are used.
+        x: the point; a float, or an array of floats.
         complex_step: also call ``fn`` with complex arguments.
 
     The result is the derivative of a function of a number, the gradient of a scalar function of an
-    array, the Jacobian of any other: its shape is that of the result followed by that of ``x``.
-    (An elementwise function of an array has a diagonal Jacobian.)
+    array, and the Jacobian of any other function.  Its shape is that of the function's result
+    followed by that of ``x``.  (An elementwise function of an array has a diagonal Jacobian.)
 
     - *Central*: central differences at steps of up to r, extrapolated to step 0, at radii r that
-      shrink eightfold; the best of those whose error estimates do not contradict one another.
-    - *Complex step*: ``Im f(x + ih) / h`` with tiny h has no difference, and all digits, but for
-      analytic functions alone (Squire and Trapp, "Using complex variables to estimate derivatives
-      of real functions", 1998).  It is taken where it agrees with the differences within their
-      error, which stays the bound: conj, abs, real and the like are not analytic, without a word.
-    - *Forward, backward*: where the function is defined at one side only (it gives nan or inf, or
-      raises ValueError or ArithmeticError, at the other).
+      shrink eightfold.  The best one is chosen whose error estimate contradicts no other.
+    - *Complex step*: ``Im f(x + ih) / h`` with tiny h has no difference, so it keeps all digits,
+      but
+      only for analytic functions (Squire and Trapp, "Using complex variables to estimate
+      derivatives of real functions", 1998).  It is used where it agrees with the differences within
+      their error, which stays the bound.  conj, abs, real and the like are not analytic, but raise
+      no error.
+    - *Forward, backward*: where the function is defined at one side only.  At the other it gives
+      nan
+      or inf, or raises ValueError or ArithmeticError.
 
-    At a kink, a jump, or where the slope is infinite the error is inf.  Jumps of less than 1e-5 of
-    the function's change within some radius count as rounding errors.
+    The error is inf at a kink, at a jump, and where the slope is infinite.  Jumps of less than 1e-5
+    of the function's change within some radius count as rounding errors.
 
-    Raises what ``fn`` raises at ``x``, and TypeError for a result that is not real.
+    Raises any error of ``fn`` at ``x``, and TypeError for a result that is not real.
 
     >>> import math
-    >>> found = derivative(math.sin, 1.0)
-    >>> abs(found.value - math.cos(1.0)) <= found.error < 1e-12, found.method
+    >>> slope = derivative(math.sin, 1.0)
+    >>> abs(slope.value - math.cos(1.0)) <= slope.error < 1e-12, slope.method
     (True, 'central')
     >>> derivative(np.sin, 1.0).method, derivative(math.sqrt, 0.5).error < 1e-12
     ('complex step', True)
@@ -108,6 +111,7 @@ def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True
     function = _Function(fn, x)
     point = function.point
     rows = []
+    # Trial points may overflow or leave the domain: their values become nan without a warning.
     with np.errstate(all="ignore"):
         for place in np.ndindex(point.shape):
             values = partial(function.values, place)
@@ -126,7 +130,7 @@ def derivative(fn: Callable[[Any], Any], x: object, *, complex_step: bool = True
 
 
 class _Function:
-    """A function of real numbers at a point, and beside it in one of them."""
+    """A function of real numbers at a point, with one of the numbers changed on demand."""
 
     def __init__(self, fn: Callable[[Any], Any], x: object) -> None:
         point = reals("derivative", "x", x).copy()
@@ -135,21 +139,22 @@ class _Function:
         if not np.isfinite(point).all():
             raise ValueError(f"derivative: the point is not finite: {described(x)}")
         self.fn, self.point = fn, point if point.dtype.kind == "f" else point.astype(float)
-        self.bare = not isinstance(x, np.ndarray | np.generic)  # so is what the function is given
+        # pass plain numbers, as the user did
+        self.bare = not isinstance(x, np.ndarray | np.generic)
         here = self.point.copy()[()]
         self.result = np.asarray(fn(here.item() if self.bare and not point.ndim else here))
         if self.result.dtype.kind not in "fiub":
             kind = self.result.dtype
-            raise TypeError(f"derivative: the function's value has to be real, not {kind}")
+            raise TypeError(f"derivative: the function's value must be real, not {kind}")
 
     @property
     def rounded(self) -> np.dtype:
-        """What values are rounded to."""
+        """The dtype to which values are rounded."""
         kind = self.result.dtype if self.result.dtype.kind == "f" else np.dtype(np.float64)
         return max(kind, self.point.dtype, key=unit_roundoff)
 
     def moved(self, place: tuple[int, ...], value: Any) -> Any:
-        """What the function gives where one number is another."""
+        """Call the function with one number replaced."""
         if not self.point.ndim:
             return self.fn(value.item() if self.bare else value)
         moved = self.point.astype(np.result_type(self.point, np.asarray(value)))
@@ -157,14 +162,14 @@ class _Function:
         return self.fn(moved)
 
     def values(self, place: tuple[int, ...], value: object) -> Array:
-        """The numbers that it gives; nan where there are none."""
+        """Return the function's values as a flat array; nan outside of its domain."""
         try:
-            found = np.asarray(self.moved(place, value))
+            result = np.asarray(self.moved(place, value))
         except OUTSIDE:
             return np.full(self.result.size, np.nan)
-        if found.dtype.kind == "c":  # as of a negative number to a fractional power
+        if result.dtype.kind == "c":  # a negative number to a fractional power is complex in Python
             return np.full(self.result.size, np.nan)
-        return found.astype(float).ravel()
+        return result.astype(float).ravel()
 
 
 _Row: TypeAlias = "tuple[Array, Array, np.ndarray, Array, Array]"
@@ -172,42 +177,44 @@ _Row: TypeAlias = "tuple[Array, Array, np.ndarray, Array, Array]"
 
 
 def _by_differences(line: Line) -> _Row:
-    """Central differences; where they do not settle, those of the sides, if they do."""
-    found = line.estimate()
-    value, error = found.value, np.where(found.settles, found.error, np.inf)
+    """Return central differences; where they do not settle, the one-sided ones if they do."""
+    central = line.estimate()
+    value, error = central.value, np.where(central.settles, central.error, np.inf)
     method = np.full(value.shape, "central", dtype="<U12")
     with np.errstate(invalid="ignore"):
         unsettled = ~(error <= SETTLED * np.abs(value))
     if not unsettled.any():
         return value, error, method, *np.full((2, *value.shape), np.nan)
     left, right = (line.estimate(side) for side in ("backward", "forward"))
-    known = [unsettled & side.settles & np.isfinite(side.error) for side in (left, right)]
+    settled = [unsettled & side.settles & np.isfinite(side.error) for side in (left, right)]
     with np.errstate(invalid="ignore"):
-        apart = np.abs(right.value - left.value) > left.error + right.error
-        kink = known[0] & known[1] & apart & (np.maximum(left.error, right.error) <= error)
+        differ = np.abs(right.value - left.value) > left.error + right.error
+        # The slopes must differ by more than their errors, and fit better than one slope does.
+        kink = settled[0] & settled[1] & differ & (np.maximum(left.error, right.error) <= error)
     slopes = [np.where(kink, side.value, np.nan) for side in (left, right)]
     value = np.where(kink, (slopes[0] + slopes[1]) / 2, np.where(np.isinf(error), np.nan, value))
     error = np.where(kink, np.inf, error)
-    for side, there, beyond in ((left, known[0], 1), (right, known[1], -1)):
-        edge = there & ~np.isfinite(line.beside(beyond))
+    for side, usable, beyond in ((left, settled[0], 1), (right, settled[1], -1)):
+        # Beyond an edge of the domain there are no values, so the other side is the derivative.
+        edge = usable & ~np.isfinite(line.beside(beyond))
         value, error = np.where(edge, side.value, value), np.where(edge, side.error, error)
         method = np.where(edge, "backward" if beyond > 0 else "forward", method)
     return value, error, method, slopes[0], slopes[1]
 
 
 def _by_complex_step(row: _Row, x: float, fn: Callable[[object], object]) -> _Row:
-    """The complex step's value in place of those that it agrees with."""
+    """Replace values by those of the complex step where both agree."""
     value, error, method, left, right = row
     step = 1e-30 * max(abs(x), 1e-30)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy only warns where imaginary parts are dropped
-            found = np.asarray(fn(np.complex128(complex(x, step))))
-    except Exception:  # a function that was not made for complex numbers may raise anything
+            result = np.asarray(fn(np.complex128(complex(x, step))))
+    except Exception:  # a function written for real numbers may raise anything
         return row
-    if found.dtype.kind != "c" or found.size != value.size:
+    if result.dtype.kind != "c" or result.size != value.size:
         return row
-    slope = found.imag.astype(float).ravel() / step
+    slope = result.imag.astype(float).ravel() / step
     with np.errstate(invalid="ignore"):
         agrees = np.isfinite(error) & (np.abs(slope - value) <= error)
         error = np.where(agrees, error + np.abs(slope - value), error)

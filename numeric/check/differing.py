@@ -1,4 +1,4 @@
-"""Whether two formulas are one, and where they differ if they are not."""
+"""Compare two formulas: prove them equal, or show where and how they differ."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 POINTS = 2000
 _FEWEST = 10
-"""That are looked at, of which every tenth one in digits."""
+"""The smallest number of points; every tenth one is evaluated in digits."""
 
 
 @door
@@ -47,41 +47,41 @@ def why(
     budget: int | None = None,
     seed: int = 0,
 ) -> Comparison:
-    """Whether two formulas that should be one are, or where they differ and how.
+    """Compare two formulas that should be equal: prove it, or report where and how they differ.
 
-    Both are evaluated at points of all kinds (those of an audit, and beside their borders and
-    poles), and those that seem to differ in 50 digits.  A difference is proven in rational
-    arithmetic or, with the extra ``certify``, by disjoint balls.  Where none is found, a normal
-    form proves equality, wherever both have a value, or ``equal`` is None: no finite number of
-    points proves anything.  ``proof`` says which of these it was.
+    ``why`` evaluates both at points of all kinds: those of an audit, and points next to their
+    borders and poles.  It evaluates points at which they seem to differ to 50 digits.  Rational
+    arithmetic or, with the extra ``certify``, disjoint balls then prove a difference.  Without a
+    difference, a normal form proves equality wherever both have a value.  Else ``equal`` is None,
+    because no finite number of points proves equality.  ``proof`` names the proof.
 
-    ``kind`` is that of an audit's findings, g being measured by f: sign, factor, missing-term,
-    transposed, branch, tie (they differ at borders alone), dead-tail, ...; or "domain": at
-    ``point`` only one has a value, and they agree where both do.  Expressions are what the library
-    makes of them: ``x/x`` is 1 when it is built.
+    ``kind`` is that of an audit's findings, with g measured by f: sign, factor, missing-term,
+    transposed, branch, tie (they differ at borders alone), dead-tail, ...  The kind "domain" means
+    that only one has a value at ``point``, and that they agree where both have one.  Expressions
+    are compared as the library builds them: ``x/x`` is 1 from the start.
 
-    A NumPy function is traced, so that it is a formula; what it computes in floats is compared,
-    too.  If it only loses digits, ``kind`` is "cancellation", and ``equal`` is what is proven of
-    the formulas.  A function that cannot be traced is evaluated alone: ``equal`` is False or None.
+    A NumPy function is traced to a formula.  Its floats are compared, too.  If it only loses
+    digits, ``kind`` is "cancellation", and ``equal`` is the verdict on the formulas.  For a
+    function that cannot be traced, only values are compared: ``equal`` is False or None.
 
     Args:
         f: an expression, text, a SymPy expression, a lowered Function, a number, or a NumPy
             function.
-        g: another one, of which one at least can be made a formula.
-        inputs: names and shapes or examples, as those of ``audit``; by default the symbols of the
+        g: another one; at least one of both must be a formula or traceable.
+        inputs: names and shapes or examples, as in ``audit``; by default the symbols of the
             formulas.  A function is called with them in this order, unless its parameters have
             their names.
         domain: bounds ``(lo, hi)`` of inputs by name.
         budget: the number of points, 2000 by default.
-        seed: of the random points.
+        seed: the seed of the random points.
 
-    Raises TypeError for what is no formula and for two functions that cannot be traced, ValueError
-    where the inputs are not known, ParseError and Unsupported for texts and SymPy expressions that
-    cannot be read.
+    Raises TypeError for an object that is no formula and for two functions that cannot be traced.
+    Raises ValueError where the inputs are unknown.  Raises ParseError and Unsupported for texts and
+    SymPy expressions that cannot be read.
 
     >>> import symdiff as sd
-    >>> found = why("log(1 + exp(x))", "x + log1p(exp(-x))")
-    >>> found.equal, found.proof
+    >>> comparison = why("log(1 + exp(x))", "x + log1p(exp(-x))")
+    >>> comparison.equal, comparison.proof
     (True, 'normal form')
     >>> x = sd.symbol("x")
     >>> print(why(sd.diff(x * sd.sin(x), x), "sin(x) - x*cos(x)"))
@@ -93,7 +93,7 @@ def why(
        f      = 1.3817732906760362241
        g      = 0.30116867893975678925
     """
-    with np.errstate(all="ignore"):  # points are meant to be extreme
+    with np.errstate(all="ignore"):  # many points are extreme on purpose
         sides = Sides.of(f, g, inputs, domain)
         most = POINTS if budget is None else whole("why", "budget", budget)
         if most < _FEWEST:
@@ -103,84 +103,87 @@ def why(
 
 
 class _Search:
-    """One comparison."""
+    """One comparison, from points to the result."""
 
     def __init__(self, ground: Ground) -> None:
         self.ground, self.sides = ground, ground.sides
 
     def result(self) -> Comparison:
-        """What was found, with the floats of functions looked at last."""
+        """Compare the formulas first, then the floats of functions; return the result."""
         f, g = self.sides.f, self.sides.g
-        found = self._told(None, None, "")
+        verdict = self._comparison(None, None, "")
         if f.formula is not None and g.formula is not None:
-            found = self._formulas(f.formula, g.formula)
+            verdict = self._formulas(f.formula, g.formula)
         for measure, side in ((f, g), (g, f)):
             formula = measure.formula if measure.formula is not None else side.formula
-            if side.function is None or formula is None or found.kind in ("domain", "broadcast"):
+            if side.function is None or formula is None or verdict.kind in ("domain", "broadcast"):
                 continue
-            of_floats = self._function(formula, side, found)
-            if found.equal is not False:
-                found = of_floats or found
+            of_floats = self._function(formula, side, verdict)
+            if verdict.equal is not False:
+                verdict = of_floats or verdict
+            # The formulas differ, but the floats do not: the function only loses digits.
             elif of_floats is None or of_floats.equal is not False:
-                words = f"beyond rounding they do not differ; as formulas: {found.why}"
+                words = f"beyond rounding they do not differ; as formulas: {verdict.why}"
                 return replace(
-                    of_floats or found, equal=None, proof=None, kind="cancellation", why=words
+                    of_floats or verdict, equal=None, proof=None, kind="cancellation", why=words
                 )
-            if found.kind is not None:
-                return found
-        if found.why:
-            return found
+            if verdict.kind is not None:
+                return verdict
+        if verdict.why:
+            return verdict
         name = f.name if f.formula is None else g.name
         words = (
             f"no difference beyond rounding at {self.ground.looked} points; {name} cannot be "
             "traced, so that nothing is proven"
         )
-        return replace(found, why=words, points=self.ground.looked)
+        return replace(verdict, why=words, points=self.ground.looked)
 
-    def _told(self, equal: bool | None, kind: str | None, why: str, **more: Any) -> Comparison:
+    def _comparison(
+        self, equal: bool | None, kind: str | None, why: str, **more: Any
+    ) -> Comparison:
         sides = self.sides
         shapes = {x.name: tuple(map(int, x.shape)) for x in sides.symbols}
         names = sides.f.name, sides.g.name
-        told = {
+        fields = {
             "proof": None,
             "names": names,
             "points": self.ground.looked,
             "inputs": shapes,
         } | more
-        return Comparison(equal=equal, kind=kind, why=why, **told)
+        return Comparison(equal=equal, kind=kind, why=why, **fields)
 
     # Two formulas ---------------------------------------------------------------------------------
 
     def _formulas(self, f: Expr, g: Expr) -> Comparison:
         if f.shape != g.shape:
-            return self._told(
+            return self._comparison(
                 False, "broadcast", f"f has shape {_shape(f)}, and g has shape {_shape(g)}"
             )
         if f is g:
-            return self._told(True, None, "they are the same expression", proof="normal form")
+            return self._comparison(True, None, "they are the same expression", proof="normal form")
         searched = Pair(self.ground, f, g)
-        found = searched.difference()
-        if found is not None and not found.domain:
-            explained = searched.explained(found)
-            point = searched.simplest(found)
+        difference = searched.difference()
+        if difference is not None and not difference.domain:
+            explained = searched.explained(difference)
+            point = searched.simplest(difference)
             return self._different(f, g, point, explained.kind, explained.why)
         proven = identical(f, g, self.ground.bounds)
-        if found is not None:
+        if difference is not None:
             agree = "are proven to agree" if proven else "agree at all points looked at"
-            which = "f" if not mpmath.isfinite(found.values[0]) else "g"
+            which = "f" if not mpmath.isfinite(difference.values[0]) else "g"
             words = f"{which} has no value there; where both have one they {agree}"
-            return self._different(f, g, searched.simplest(found), "domain", words)
+            return self._different(f, g, searched.simplest(difference), "domain", words)
         if proven:
             words = "f - g is 0 identically, where both have values"
-            return self._told(True, None, words, proof="normal form")
+            return self._comparison(True, None, words, proof="normal form")
         words = (
             f"no difference found at {self.ground.looked} points, {searched.precise} of them to "
             f"{DIGITS} digits"
         )
-        return self._told(None, None, words)
+        return self._comparison(None, None, words)
 
     def _different(self, f: Expr, g: Expr, at: Difference, kind: str, words: str) -> Comparison:
-        return self._told(
+        return self._comparison(
             False,
             kind,
             words,
@@ -192,41 +195,42 @@ class _Search:
 
     # A function -----------------------------------------------------------------------------------
 
-    def _function(self, formula: Expr, side: Side, found: Comparison) -> Comparison | None:
-        """How the floats of a function compare with a formula; None if rounding explains all."""
+    def _function(self, formula: Expr, side: Side, verdict: Comparison) -> Comparison | None:
+        """Compare the floats of a function with a formula; None if rounding explains all."""
         assert side.function is not None
         name = "f" if side is self.sides.f else "g"
         quantity = Quantity("value", (formula,), ("the value",), self.sides.symbols)
         forward = Forward(formula, self.sides.symbols)
+        # The additional evaluations are for a simpler counterexample.
         probe = Probe(side.function, quantity, f"{name}=", Budget(self.ground.budget + 200))
-        drawn, groups = self._drawn(forward, found)
+        drawn, groups = self._drawn(forward, verdict)
         if not len(groups):
             return None
         try:
             run = self._run(probe, drawn, groups)
         except Misshapen as error:
-            return self._told(False, "broadcast", f"{name} gives another shape: {error}")
+            return self._comparison(False, "broadcast", f"{name} gives another shape: {error}")
         judge(run, self.ground.rng)
         rows = np.flatnonzero(_by_point(run.wrong[0]).any(axis=1))
         if len(rows):
             run.wrong[0][rows[overflowing(run, forward, rows)]] = False
         shown = _shown(probe, run, formula, name)
-        return None if shown is None else self._at(*shown, quantity, name, found)
+        return None if shown is None else self._at(*shown, quantity, name, verdict)
 
     def _drawn(
-        self, forward: Forward, found: Comparison
+        self, forward: Forward, verdict: Comparison
     ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """The points at which the formula has values, with that of what was found."""
+        """Return the points at which the formula has values; include the point of ``verdict``."""
         drawn, groups = self.ground.drawn
-        if found.point is not None:
-            drawn = {k: np.concatenate([x, found.point[k][None]]) for k, x in drawn.items()}
+        if verdict.point is not None:
+            drawn = {k: np.concatenate([x, verdict.point[k][None]]) for k, x in drawn.items()}
             groups = np.append(groups, "given")
         values = forward.values(drawn).reshape(len(groups), -1)
-        kept = np.isfinite(values).all(axis=1)
-        return {name: x[kept] for name, x in drawn.items()}, groups[kept]
+        defined = np.isfinite(values).all(axis=1)
+        return {name: x[defined] for name, x in drawn.items()}, groups[defined]
 
     def _run(self, probe: Probe, drawn: dict[str, np.ndarray], groups: np.ndarray) -> Run:
-        """What the function gives at the points, as far as the budget goes."""
+        """Evaluate the function at the points until the budget ends."""
         unit = typical(probe.quantity, drawn)
         got = probe.at_all(drawn)
         done = len(got[0])
@@ -250,26 +254,28 @@ class _Search:
         mask: np.ndarray,
         quantity: Quantity,
         name: str,
-        found: Comparison,
+        verdict: Comparison,
     ) -> Comparison:
-        """What is told of a point where ``value`` is off, in the elements of ``mask``."""
+        """Return the comparison for a point where ``value`` is off in the elements of ``mask``."""
         exact = quantity.precise(point, 0)
         off = np.nan_to_num(np.where(mask, np.abs(value - as_floats(exact)), -1.0), nan=np.inf)
         place = tuple(map(int, np.unravel_index(np.argmax(off), off.shape)))
-        true, given = exact[place], float(value[place])
+        true, result = exact[place], float(value[place])
         return replace(
-            self._told(found.equal if explained.rounding else False, explained.kind, explained.why),
-            proof=found.proof if explained.rounding else None,
+            self._comparison(
+                verdict.equal if explained.rounding else False, explained.kind, explained.why
+            ),
+            proof=verdict.proof if explained.rounding else None,
             point=point,
             component=place,
-            values=(true, given) if name == "g" else (given, true),
+            values=(true, result) if name == "g" else (result, true),
         )
 
 
 def _shown(
     probe: Probe, run: Run, formula: Expr, name: str
 ) -> tuple[Explanation, Point, np.ndarray, np.ndarray] | None:
-    """The worst that is off, why, and where it shows best: the point, the value, its elements."""
+    """Return the worst fault: its explanation, a clear point, the value there, and a mask."""
     if run.wrong[0].any():
         evidence = Evidence(run, 0, formula, lambda p: _called(probe, p), frozenset(probe.dtypes))
         row = int(worst_rows(run, 0)[0])
@@ -290,7 +296,7 @@ def _shown(
 
 
 def _by_point(elements: np.ndarray) -> np.ndarray:
-    """A row for each point, of the elements there."""
+    """Return the elements as an array with one row for each point."""
     return elements.reshape(len(elements), -1)
 
 

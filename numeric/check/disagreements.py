@@ -1,4 +1,4 @@
-"""Two formulas at one point: whether they differ there, in digits and for certain."""
+"""Two formulas at one point: compare them in digits, and prove a difference."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     Point = dict[str, np.ndarray]
 
 DIGITS = 50
-"""To which values are compared."""
+"""The number of digits in which values are compared."""
 
-_AGREE = mpmath.mpf(10) ** (5 - DIGITS)  # relative: what counts as the same
-_FIRST = 5  # digits by which a number is told from 0
-_MORE_DIGITS = (200, 400)  # of what may be exactly 0
-_NOTHING = mpmath.mpf(10) ** -150  # that is then left of it
-_HIDDEN = mpmath.mpf(0)  # stands for what is 0 but for terms that rounding hides
-_HIDING = mpmath.mpf(10) ** -140  # what is smaller may be one of these
+_AGREE = mpmath.mpf(10) ** (5 - DIGITS)  # the largest relative difference of equal values
+_FIRST = 5  # digits that tell a number from 0
+_MORE_DIGITS = (200, 400)  # the digits for numbers that may be exactly 0
+_NOTHING = mpmath.mpf(10) ** -150  # smaller results at these digits count as 0
+_HIDDEN = mpmath.mpf(0)  # marks a value that is 0 except for terms that rounding hides
+_HIDING = mpmath.mpf(10) ** -140  # rounding may hide terms below this size
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A point at which the two have other values in digits."""
+    """A point at which the digits of two formulas differ."""
 
     point: Point
     component: tuple[int, ...]
@@ -49,21 +49,21 @@ class Difference:
 
     @property
     def domain(self) -> bool:
-        """Whether only one has a value."""
+        """Whether only one formula has a value."""
         return self.size == float("inf")
 
 
 def difference_at(
     f: Expr, g: Expr, symbols: Sequence[Expr], point: Point, jumps: Sequence[Expr] = ()
 ) -> Difference | None:
-    """The largest difference of two formulas among their elements at a point, in digits.
+    """Return the largest difference between elements of two formulas at a point, in digits.
 
-    None also where it is not certain that none of ``jumps`` is 0 up to rounding alone.
+    Return None also where rounding alone may decide whether one of ``jumps`` is 0.
     """
     env = {x: np.asarray(point[x.name]) for x in symbols}
     try:
         a, b = _digits(f, env), _digits(g, env)
-    except ArithmeticError:  # it takes too long
+    except ArithmeticError:  # too many digits would be needed
         return None
     best: Difference | None = None
     for place in np.ndindex(a.shape):
@@ -74,7 +74,7 @@ def difference_at(
 
 
 def _certain(f: Expr, env: Mapping[Expr, np.ndarray]) -> bool:
-    """Whether the first digits of a value are certain, also that it is exactly 0."""
+    """Whether the first digits of a value are certain; an exact 0 counts, too."""
     used = frozenset(sd.free_symbols([f]))
     try:
         sd.evalf(f, _FIRST, {x: value for x, value in env.items() if x in used})
@@ -87,10 +87,11 @@ def _certain(f: Expr, env: Mapping[Expr, np.ndarray]) -> bool:
 
 
 def _digits(f: Expr, env: Mapping[Expr, np.ndarray]) -> np.ndarray:
-    """The value to 50 digits; an element of which that many are not certain is None.
+    """Return the value to 50 digits; None for an element without that many certain digits.
 
-    Where rounding hides digits to the last, two precisions tell what is as good as 0, and the other
-    elements of an array, from what is not known: the inverse of a singular matrix, a jump.
+    Some cancellation hides every digit.  Two precisions then separate numbers that are as good as
+    0, and the other elements of an array, from unknown ones: the inverse of a singular matrix, a
+    jump.
     """
     used = frozenset(sd.free_symbols([f]))
     own = {x: value for x, value in env.items() if x in used}
@@ -112,7 +113,7 @@ def _settled(short: Any, long: Any, many: bool) -> Any:
 
 
 def _relative(a: Any, b: Any) -> float:
-    """The relative difference; 0 for none, inf where only one is a number."""
+    """Return the relative difference: 0 for none, inf where only one is a number."""
     if a is None or b is None:
         return 0.0
     if not (mpmath.isfinite(a) and mpmath.isfinite(b)):
@@ -124,7 +125,7 @@ def _relative(a: Any, b: Any) -> float:
 
 
 def proof(f: Expr, g: Expr, env: Mapping[Expr, np.ndarray], place: tuple[int, ...]) -> Proof | None:
-    """What proves that they differ in an element at a point."""
+    """Return the kind of proof that they differ in an element at a point; None without proof."""
     outputs = [x[place] if place else x for x in (f, g)]
     used = frozenset(sd.free_symbols(outputs))
     own = {x: value for x, value in env.items() if x in used}
@@ -133,6 +134,7 @@ def proof(f: Expr, g: Expr, env: Mapping[Expr, np.ndarray], place: tuple[int, ..
         return "exact" if a != b else None
     except ArithmeticError:
         pass
+    # Irrational values: disjoint enclosures prove a difference as well.
     try:
         balls = []
         for x in outputs:
@@ -150,22 +152,23 @@ def proof(f: Expr, g: Expr, env: Mapping[Expr, np.ndarray], place: tuple[int, ..
 def shortened(
     best: Difference, shown: Callable[[Point], tuple[Difference, object] | None]
 ) -> Difference:
-    """The same with large elements halved, and digits cut off, as long as it shows."""
+    """Simplify the point: halve large elements and drop digits while ``shown`` accepts it."""
     for name, x in best.point.items():
         for place in np.ndindex(x.shape) if x.dtype.kind == "f" else ():
             for value in (*_halves(float(x[place])), *_shorter(float(x[place]))):
                 now = float(best.point[name][place])
+                # Never trade for a longer number, nor for the same number with another sign.
                 if len(repr(value)) > len(repr(now)) or abs(value) == abs(now):
                     continue
                 trial = {k: np.array(v) for k, v in best.point.items()}
                 trial[name][place] = value
-                there = shown(trial)
-                best = best if there is None else there[0]
+                simpler = shown(trial)
+                best = best if simpler is None else simpler[0]
     return best
 
 
 def length(difference: Difference) -> float:
-    """How far the magnitudes of a point are from 1."""
+    """Return how far, in decades, the magnitudes of a point are from 1."""
     sizes = np.concatenate(
         [np.abs(np.asarray(x, float)).ravel() for x in difference.point.values()] or [np.zeros(0)]
     )
@@ -173,14 +176,14 @@ def length(difference: Difference) -> float:
 
 
 def _halves(x: float) -> Iterator[float]:
-    """Smaller numbers of one digit, down to 1."""
+    """Yield smaller numbers of one digit, down to 1."""
     while abs(x) > 1:
         x = float(f"{x / 2:.0e}")
         yield x
 
 
 def _shorter(x: float) -> Iterator[float]:
-    """Numbers of a few digits that are not smaller, the longest one first."""
+    """Yield numbers of a few digits that are not smaller, the longest one first."""
     for digits in (2, 1, 0):
         unit = 10.0 ** (np.floor(np.log10(abs(x))) - digits) if x else 1.0
         yield float(np.copysign(float(f"{np.ceil(abs(x) / unit) * unit:.{digits}e}"), x))
@@ -189,13 +192,13 @@ def _shorter(x: float) -> Iterator[float]:
 # Borders ------------------------------------------------------------------------------------------
 
 
-_STEPS = ("sign", "step")  # which jump at 0
+_STEPS = ("sign", "step")  # functions that jump at 0
 
 
 def jumps(formulas: Sequence[Expr]) -> list[Expr]:
-    """Differences at whose zeros formulas jump."""
-    found = dict.fromkeys([*differences(formulas), *_steps(formulas)])
-    return [d for d in found if d.args]
+    """Return differences at whose zeros the formulas jump."""
+    candidates = dict.fromkeys([*differences(formulas), *_steps(formulas)])
+    return [d for d in candidates if d.args]
 
 
 def _steps(formulas: Sequence[Expr]) -> Iterator[Expr]:
@@ -214,9 +217,9 @@ def _steps(formulas: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def poles_and_kinks(formulas: Sequence[Expr]) -> list[Expr]:
-    """Differences at whose zeros formulas have a kink or a pole, or lose their value."""
-    found = dict.fromkeys(d for f in formulas for d in _zeros_of(f))
-    return [d for d in found if sd.free_symbols([d])]
+    """Return differences at whose zeros the formulas have a kink, a pole, or no value."""
+    zeros = dict.fromkeys(d for f in formulas for d in _zeros_of(f))
+    return [d for d in zeros if sd.free_symbols([d])]
 
 
 def _zeros_of(f: Expr) -> Iterator[Expr]:

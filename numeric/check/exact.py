@@ -1,8 +1,8 @@
-"""The exact derivatives that others are held against: at many points in floats, at one in digits.
+"""Exact derivatives, the reference of every check: at many points in floats, at one in digits.
 
-A ``Quantity`` is what a candidate claims to compute, such as the gradient of a formula by its
-inputs, as expressions of the inputs and seeds.  It is evaluated at a batch of points at once, which
-is fast and right up to rounding, and where that decides, at single points through mpmath.
+A ``Quantity`` is the claim of a candidate, such as the gradient of a formula by its inputs, as
+expressions of the inputs and seeds.  It is evaluated at a batch of points at once, which is fast
+and right up to rounding.  Where rounding matters, it is evaluated at single points with mpmath.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     Points = Mapping[str, np.ndarray]  # by name, an array with the points as its first axis
 
 DIGITS = 25
-"""Of exact values at single points."""
+"""The number of digits of exact values at single points."""
 
-_MOST_DIGITS = 400  # where it cannot be told that they are right: the value is 0, or at a jump
+_MOST_DIGITS = 400  # the precision for values that may be exactly 0 or at a jump
 
-_CHUNK = 1 << 20  # elements of the largest array that a batch may make
+_CHUNK = 1 << 20  # elements of the largest array that a batch may need
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """The derivatives of one kind: ``outputs[i]`` is that by ``by[i]``, of ``symbols``."""
+    """Derivatives of one kind: ``outputs[i]``, in ``symbols``, is the derivative by ``by[i]``."""
 
     name: str  # gradient, vjp, jvp or hessian
     outputs: tuple[Expr, ...]
@@ -52,7 +52,7 @@ class Quantity:
 
     @cached_property
     def is_spectral(self) -> bool:
-        """Whether eigenvectors or singular vectors are in it, which turn where values are equal."""
+        """Whether it contains eigenvectors or singular vectors, which turn where values repeat."""
         return any(isinstance(x.op, Eigh | Svd) for x in topological(self.outputs))
 
     @cached_property
@@ -60,22 +60,22 @@ class Quantity:
         return _Batched(self.outputs, self.symbols)
 
     def values(self, points: Points) -> list[np.ndarray]:
-        """The outputs at every point, as float64 arrays with the points first."""
+        """Return the outputs at every point: float64 arrays, the points along the first axis."""
         return self._batched.values(points)
 
     def scales(self, points: Points) -> list[np.ndarray]:
-        """S of every output at every point: addends replaced by their absolute values."""
+        """Return S of every output at every point: addends replaced by their absolute values."""
         return self._batched.scales(points)
 
     def strained(self, points: Points, dtype: np.dtype) -> np.ndarray:
-        """Whether products leave the dtype in some order, or results do, for every point."""
+        """Mask the points at which partial products, or results, leave the range of the dtype."""
         return self._batched.strained(points, dtype)
 
     def precise(self, point: Points, i: int) -> np.ndarray:
-        """Output ``i`` at one point, as an object array of mpmath numbers.
+        """Return output ``i`` at one point, as an object array of mpmath numbers.
 
-        Of a value whose digits cannot be told from rounding there are enough to say that it is 0;
-        what has no definition by components, as singular values, is computed in floats.
+        A value that rounding hides is computed with enough digits to show that it is 0.  A value
+        without a definition by components, such as singular values, is computed in floats.
         """
         y = self.outputs[i]
         used = frozenset(sd.free_symbols([y]))
@@ -84,9 +84,9 @@ class Quantity:
             return np.asarray(sd.evalf(y, DIGITS, env), object)
         except ArithmeticError:
             return np.asarray(evaluate_mp([y], env, _MOST_DIGITS)[0], object)
-        except Unsupported:  # as singular values: floats are the best there is
-            found = self.values({name: np.asarray(x)[None] for name, x in point.items()})[i][0]
-            return np.asarray(np.vectorize(mpmath.mpf, otypes=[object])(found))
+        except Unsupported:  # singular values, for example: only floats are available
+            floats = self.values({name: np.asarray(x)[None] for name, x in point.items()})[i][0]
+            return np.asarray(np.vectorize(mpmath.mpf, otypes=[object])(floats))
 
 
 class _Batched:
@@ -100,7 +100,7 @@ class _Batched:
 
     @cached_property
     def expressions(self) -> tuple[Expr, ...] | None:
-        """The outputs with a leading axis; None where they are constant or have no batches."""
+        """The outputs with a leading axis of points; None if constant or without a batch rule."""
         if not sd.free_symbols(self.outputs):
             return None
         try:
@@ -116,7 +116,7 @@ class _Batched:
 
     @cached_property
     def _nodes(self) -> _Batched:
-        """The real intermediate results."""
+        """The intermediate results that are real."""
         return _Batched([x for x in topological(self.outputs) if x.dtype is float], self.symbols)
 
     def _chunks(self, points: Points) -> Iterator[list[np.ndarray]]:
@@ -134,20 +134,20 @@ class _Batched:
     def _at(self, args: list[np.ndarray]) -> list[np.ndarray]:
         batched = self.expressions is not None
         try:
-            found = self.function(*args) if batched else self.function(*[a[0] for a in args])
+            results = self.function(*args) if batched else self.function(*[a[0] for a in args])
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
             count = len(args[0])
-            if count > 1:  # a singular matrix stops the batch: the others are right
+            if count > 1:  # a singular matrix stops the batch, so halve it: other points are fine
                 halves = [[a[: count // 2] for a in args], [a[count // 2 :] for a in args]]
                 pairs = zip(*map(self._at, halves), strict=True)
                 return [np.concatenate(pair) for pair in pairs]
             return [np.full((1, *map(int, y.shape)), np.nan) for y in self.outputs]
-        return [np.asarray(y, np.float64)[() if batched else None] for y in found]
+        return [np.asarray(y, np.float64)[() if batched else None] for y in results]
 
     def scales(self, points: Points) -> list[np.ndarray]:
         if self.expressions is None:
             return [np.abs(value) for value in self.values(points)]
-        parts, counts = [], []  # a constant has no axis of points
+        parts, counts = [], []  # the counts: a constant output has no axis of points
         for args in self._chunks(points):
             counts.append(len(args[0]))
             env = dict(zip(self.stacked.values(), args, strict=True))
@@ -164,31 +164,33 @@ class _Batched:
         ]
 
     def strained(self, points: Points, dtype: np.dtype) -> np.ndarray:
-        """Whether a result is subnormal, or some of a product's factors alone leave the dtype."""
+        """Mask the points with a subnormal result or a partial product that leaves the dtype."""
         logs: dict[Expr, tuple[np.ndarray, np.ndarray]] = {}
         count = len(next(iter(points.values())))
         info = np.finfo(dtype)
         largest, least = (float(np.log(float(x))) for x in (info.max, info.smallest_normal))
-        found = np.zeros(count, bool)
+        mask = np.zeros(count, bool)
         nodes = self._nodes
         for x, value in zip(nodes.outputs, nodes.values(points), strict=True):
             size = np.log(np.abs(value.reshape(count, -1)))
             if x.args:
-                found |= (size < least).any(axis=1, where=np.isfinite(size))
+                mask |= (size < least).any(axis=1, where=np.isfinite(size))
             up = np.nanmax(np.where(np.isfinite(size), size, 0.0), axis=1, initial=0.0)
             down = np.nanmin(np.where(np.isfinite(size), size, 0.0), axis=1, initial=0.0)
             powers = x.op.exponents if isinstance(x.op, ops.Product) else (1,) * len(x.args)
             if isinstance(x.op, ops.Product | ops.Contract | ops.Strong) and x.args:
+                # The order of a product is free, so bound it: all large factors first, or all small
+                # ones.
                 up, down = np.zeros(count), np.zeros(count)
                 for a, e in zip(x.args, powers, strict=True):
                     ups, downs = logs.get(a, (up * 0, down * 0))
                     up = up + float(e) * (ups if e > 0 else downs)
                     down = down + float(e) * (downs if e > 0 else ups)
-                    if e < 0:  # which is divided by
-                        found |= (-float(e) * ups > largest) | (-float(e) * downs < least)
-                found |= (up > largest) | (down < least)
+                    if e < 0:  # a divisor
+                        mask |= (-float(e) * ups > largest) | (-float(e) * downs < least)
+                mask |= (up > largest) | (down < least)
             logs[x] = up, down
-        return found
+        return mask
 
 
 class Forward:
@@ -206,20 +208,20 @@ class Forward:
         return self._value.values(points)[0]
 
     def overflows(self, points: Points, dtype: np.dtype) -> np.ndarray:
-        """Whether an intermediate result leaves the numbers of the dtype, for every point."""
+        """Mask the points at which an intermediate result leaves the range of the dtype."""
         largest = np.finfo(dtype).max
-        found = self._inner.values(points)
+        results = self._inner.values(points)
         count = len(next(iter(points.values())))
         beyond = np.zeros(count, bool)
-        for y in found:
+        for y in results:
             beyond |= ~(np.abs(y.reshape(count, -1)) <= largest).all(axis=1)
         return beyond
 
 
 class Borders:
-    """Where formulas and their derivatives change their branch: a difference is 0 there.
+    """The borders of formulas and derivatives: differences at whose zeros they change their branch.
 
-    ``also`` are further differences at whose zeros the formulas themselves change.
+    ``also`` holds additional differences at whose zeros the formulas themselves change.
     """
 
     def __init__(
@@ -231,41 +233,41 @@ class Borders:
     ) -> None:
         self.hits = [kink.hit for kink in kinks_in(outputs)]
         own = list(dict.fromkeys([*differences(forwards), *also]))
-        found = dict.fromkeys([*own, *differences([*outputs, *self.hits])])
-        self.differences = list(found)
+        borders = dict.fromkeys([*own, *differences([*outputs, *self.hits])])
+        self.differences = list(borders)
         self._own = len(own)
-        self._values = _Batched(self.differences, symbols) if found else None
+        self._values = _Batched(self.differences, symbols) if borders else None
         self._hits = _Batched(self.hits, symbols) if self.hits else None
 
     def __bool__(self) -> bool:
         return self._values is not None
 
     def values(self, points: Points) -> list[np.ndarray]:
-        """The differences at every point."""
+        """Return the differences at every point."""
         return self._values.values(points) if self._values else []
 
     def met(self, points: Points) -> np.ndarray:
-        """Whether a kink, or a border of the formula itself, is met exactly, for every point."""
+        """Mask the points exactly at a kink, or at a border of the formula itself."""
         count = len(next(iter(points.values())))
-        found = [d == 0 for d in self.values(points)[: self._own]]
-        found += [h != 0 for h in self._hits.values(points)] if self._hits else []
+        zeros = [d == 0 for d in self.values(points)[: self._own]]
+        zeros += [h != 0 for h in self._hits.values(points)] if self._hits else []
         met = np.zeros(count, bool)
-        for where in found:
+        for where in zeros:
             met |= where.reshape(count, -1).any(axis=1)
         return met
 
 
 def quantity(name: str, forward: Expr, inputs: Sequence[Expr], symbols: Sequence[Expr]) -> Quantity:
-    """The derivatives of a formula by some of its symbols.
+    """Return the derivatives of a formula by some of its symbols.
 
     ==========  ==================================================================================
-    gradient    of a scalar
-    vjp         of ``sum(w * y)``, w being the seed ``cotangent``
-    jvp         along the seeds ``x_tangent``
-    hessian     of a scalar, all blocks row by row
+    gradient    the gradient of a scalar
+    vjp         the gradient of ``sum(w * y)``, where w is the seed ``cotangent``
+    jvp         the derivative along the seeds ``x_tangent``
+    hessian     the Hessian of a scalar, all blocks row by row
     ==========  ==================================================================================
 
-    Raises TypeError for a gradient or Hessian of what is no scalar.
+    Raises TypeError for a gradient or Hessian of a forward that is not scalar.
 
     >>> x = sd.symbol("x", 3)
     >>> quantity("vjp", sd.sin(x), [x], [x]).outputs
@@ -281,8 +283,8 @@ def quantity(name: str, forward: Expr, inputs: Sequence[Expr], symbols: Sequence
         return Quantity(name, tuple(sd.grad(forward, list(inputs))), by, tuple(symbols))
     if name == "vjp":
         w = sd.symbol("cotangent", forward.shape)
-        found = sd.grad(sd.sum(w * forward), list(inputs))
-        return Quantity(name, tuple(found), by, (*symbols, w))
+        gradient = sd.grad(sd.sum(w * forward), list(inputs))
+        return Quantity(name, tuple(gradient), by, (*symbols, w))
     if name == "jvp":
         seeds = [sd.symbol(f"{x.name}_tangent", x.shape) for x in inputs]
         along = sd.jvp(forward, list(inputs), seeds)
@@ -296,15 +298,16 @@ def quantity(name: str, forward: Expr, inputs: Sequence[Expr], symbols: Sequence
 
 
 def number_array(x: Expr, value: object) -> np.ndarray:
-    """A value of a symbol: in float64, but for data that are integers or booleans."""
+    """Convert a symbol's value to float64; keep the dtype of integer and boolean data."""
     return np.asarray(value, np.float64 if x.dtype is float else None)
 
 
 def as_float(value: Any) -> float:
-    """An mpmath number as the nearest float."""
+    """Convert an mpmath number to the nearest float."""
+    # float() of an mpmath infinity or nan fails in some versions; their text is portable.
     return float(value) if mpmath.isfinite(value) else float(str(value))
 
 
 def as_floats(values: np.ndarray) -> np.ndarray:
-    """An object array of mpmath numbers as one of floats."""
+    """Convert an object array of mpmath numbers to floats."""
     return np.asarray(np.vectorize(as_float, otypes=[float])(values))

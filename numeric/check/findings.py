@@ -1,4 +1,4 @@
-"""From judged points to findings: what is reported of an output, and at which point."""
+"""From judged points to findings: choose what to report of an output, and at which point."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 DIGITS = 20
-"""Of an expected value."""
+"""The number of digits of an expected value."""
 
-_PLOTTED = 1000  # points of a run
+_PLOTTED = 1000  # points of a run in the plot
 
 
 def of_fault(probe: Probe, fault: Fault) -> Finding:
-    """The finding of what a call showed that no value tells."""
+    """Return the finding for a fault that a call showed by its behaviour."""
     expected = probe.quantity.precise(fault.point, fault.output)
     floats = as_floats(expected)
+    # A wrong shape is often a known mistake: name a transposed result or a missing sum.
     turned = np.transpose(fault.got) if fault.got is not None else np.zeros(())
     if turned.ndim > 1 and turned.shape == floats.shape and np.allclose(turned, floats, 1e-3):
         fault = replace(fault, kind="transposed", why=f"{fault.why}: it is transposed", got=None)
@@ -60,7 +61,7 @@ def of_fault(probe: Probe, fault: Fault) -> Finding:
 
 
 def _unsummed(got: np.ndarray, expected: np.ndarray) -> list[int]:
-    """The axes over which what came would have to be summed to be right; none if that fails."""
+    """Return the axes over which a sum would make ``got`` right; an empty list if none would."""
     lead = got.ndim - expected.ndim
     if lead < 0:
         return []
@@ -76,24 +77,26 @@ def _unsummed(got: np.ndarray, expected: np.ndarray) -> list[int]:
 def of_runs(
     probe: Probe, runs: Sequence[Run], i: int, forward: Expr, shrink: bool
 ) -> list[Finding]:
-    """The findings of one output: how it is wrong, or what of it is a convention or inaccurate."""
+    """Return the findings of one output: its worst mistake, or its conventions and inaccuracies."""
     for run in runs:
         if run.wrong[i].any():
             evidence = Evidence(
                 run, i, forward, lambda point: _called(probe, point), frozenset(probe.dtypes)
             )
-            found = explain(evidence)
-            if run is not runs[0] and found.kind == "other":
-                found = Explanation("dtype", f"only for {run.dtype.name} inputs it is wrong")
+            explanation = explain(evidence)
+            # The first run is float64: a mistake that only appears later depends on the dtype.
+            if run is not runs[0] and explanation.kind == "other":
+                explanation = Explanation("dtype", f"only for {run.dtype.name} inputs it is wrong")
             rows = worst_rows(run, i)
-            # Where nan is the mistake, it is shown, and else the others are.
-            row = int(rows[-1] if found.kind == "nonfinite" else rows[0])
-            if shrink and found.kind != "tie":
+            # Show a point with nan only where nan is the mistake.
+            row = int(rows[-1] if explanation.kind == "nonfinite" else rows[0])
+            # A simpler point would leave the tie.
+            if shrink and explanation.kind != "tie":
                 point, got, mask = shrunk(probe, run, i, row, badness(run, i, row))
             else:
                 point, got, mask = run.at(row), run.got[i][row], run.wrong[i][row]
-            verdict: Verdict = "inaccurate" if found.rounding else "wrong"
-            one = _finding(probe, run, i, row, (point, got, mask), found, verdict)
+            verdict: Verdict = "inaccurate" if explanation.rounding else "wrong"
+            one = _finding(probe, run, i, row, (point, got, mask), explanation, verdict)
             return [replace(one, count=len(rows))]
     passing: list[Finding] = []
     for kind, verdict, why in (
@@ -114,7 +117,7 @@ def of_runs(
 
 
 def samples(run: Run) -> list[Sample]:
-    """Some of the points, for a plot."""
+    """Return some of the points, for a plot."""
     count = len(run.groups)
     worst, sizes = np.zeros(count), np.zeros(count)
     for g, e, wrong in zip(run.got, run.exact, run.wrong, strict=True):
@@ -135,10 +138,10 @@ def _finding(
     i: int,
     row: int,
     at: tuple[dict[str, np.ndarray], np.ndarray, np.ndarray],
-    found: Explanation,
+    explanation: Explanation,
     verdict: Verdict,
 ) -> Finding:
-    """What is found at a point: it, what came there, and which components are meant."""
+    """Return the finding for a point, the result there, and the mask of wrong components."""
     point, got, mask = at
     expected = probe.quantity.precise(point, i)
     floats = as_floats(expected)
@@ -149,7 +152,7 @@ def _finding(
         sides = np.array([side[place] for side in run.sides[row][i]])
         valid = (float(sides.min()), float(sides.max()))
     return Finding(
-        kind=found.kind,
+        kind=explanation.kind,
         verdict=verdict,
         ok=False,
         derivative=probe.quantity.name,
@@ -159,7 +162,7 @@ def _finding(
         expected=Digits.of(expected[place], DIGITS),
         got=float(got[place]),
         ulps=_ulps(float(got[place]), float(floats[place]), run.dtype),
-        why=found.why,
+        why=explanation.why,
         dtype=run.dtype.name,
         valid=valid,
     )
@@ -174,13 +177,13 @@ def _argmax(x: np.ndarray) -> tuple[int, ...]:
 
 
 def _called(probe: Probe, point: dict[str, np.ndarray]) -> list[np.ndarray] | None:
-    """What comes for a point of another dtype; None if it is refused, or rounded to another."""
+    """Call the probe at a point of another dtype; None if it refuses or changes the dtype."""
     try:
-        found = probe(point)
+        results = probe(point)
     except (TypeError, LookupError, Misshapen, Exhausted):
         return None
     longer = any(np.asarray(x).dtype == np.longdouble for x in point.values())
-    return None if longer and any(y.dtype != np.longdouble for y in found) else found
+    return None if longer and any(y.dtype != np.longdouble for y in results) else results
 
 
 def _ulps(got: float, expected: float, dtype: np.dtype) -> float:

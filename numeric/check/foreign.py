@@ -1,6 +1,6 @@
-"""Functions of PyTorch, of JAX and of Tensors with derivatives of their own, called with arrays.
+"""Functions of PyTorch, JAX and Tensors with their own derivatives, called with arrays.
 
-No package is loaded before one of its functions is there.
+Each package is imported only when one of its functions is present.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 class Taped(Source):
-    """A function of the tensors of ``lib``, which is PyTorch, or numeric, which speaks like it.
+    """A function of tensors of ``lib``: PyTorch, or numeric, which has the same interface.
 
-    Tensors share the memory of the arrays wherever they can: strides are those of the arrays, and
-    what a function writes into its operands is seen in these.
+    Tensors share the memory of the arrays where possible.  So they have the strides of the arrays,
+    and a function that writes into its operands changes the arrays.
     """
 
     def __init__(self, fn: Callable[..., Any], lib: ModuleType) -> None:
@@ -39,7 +39,7 @@ class Taped(Source):
         self.lib = lib
 
     def _named(self, call: Callable[..., object]) -> Callable[..., object]:
-        """As NumPy says it where a matrix is singular."""
+        """Translate the library's error for a singular matrix to NumPy's."""
 
         @wraps(call)
         def translated(*args: object) -> object:
@@ -52,6 +52,7 @@ class Taped(Source):
 
     def _tensor(self, array: object) -> Any:
         a = np.asarray(array)
+        # from_numpy takes neither read-only memory nor negative strides.
         shared = a.flags.writeable and all(s > 0 for s in a.strides)
         return self.lib.from_numpy(a if shared else a.copy())
 
@@ -61,7 +62,7 @@ class Taped(Source):
         return y
 
     def _recorded(self, arrays: Sequence[np.ndarray]) -> tuple[Any, list[Any]]:
-        """The result, and the operands that it may be differentiated by."""
+        """Return the result and the operands that it can be differentiated by."""
         xs = [self._tensor(x) for x in arrays]
         real = [x.requires_grad_() for x in xs if x.is_floating_point()]
         return self._result(self.fn(*xs)), real
@@ -73,19 +74,19 @@ class Taped(Source):
         return grads
 
     def value(self, *arrays: np.ndarray) -> np.ndarray:
-        """What the function computes, without a record."""
+        """Return the function's value without recording it."""
         with self.lib.no_grad():
             return _array(self._result(self.fn(*map(self._tensor, arrays))))
 
     def vjp(self, *arrays: np.ndarray) -> Any:
-        """By the backward of what was recorded."""
+        """Compute the vjp by a backward pass."""
         with self.lib.enable_grad():
             y, xs = self._recorded(arrays[:-1])
             w = self._tensor(arrays[-1]).to(y.dtype)
             return one_or_all([_array(g) for g in self._pulled(y, xs, w)])
 
     def jvp(self, *arrays: np.ndarray) -> np.ndarray:
-        """By dual numbers, which PyTorch has."""
+        """Compute the jvp with dual numbers, which only PyTorch has."""
         forward_ad = getattr(self.lib.autograd, "forward_ad", None)
         if forward_ad is None:
             raise NotImplementedError("functions of Tensors have no forward mode of their own")
@@ -98,7 +99,7 @@ class Taped(Source):
             return _array(self.lib.zeros_like(primal) if tangent is None else tangent)
 
     def hessian(self, *arrays: np.ndarray) -> Any:
-        """Row by row, by the backward of the backward."""
+        """Compute the Hessian row by row, by a backward pass of the backward pass."""
         with self.lib.enable_grad():
             y, xs = self._recorded(arrays)
             grads = self._pulled(y, xs, None, create_graph=True)
@@ -108,7 +109,7 @@ class Taped(Source):
         return blocks[0][0] if len(blocks) == 1 else tuple(map(tuple, blocks))
 
     def _rows(self, g: Any, xs: Sequence[Any]) -> list[np.ndarray]:
-        """The derivatives of all elements of g by each input; zeros if g depends on none."""
+        """Return the derivatives of all elements of g by each input; zeros if g depends on none."""
         shape, kind = tuple(g.shape), g.detach().numpy().dtype
         if not g.requires_grad or 0 in shape:
             return [np.zeros(shape + tuple(x.shape), kind) for x in xs]
@@ -125,27 +126,28 @@ def _array(t: Any) -> np.ndarray:
 
 @door
 def from_torch(fn: object) -> Source:
-    """A function of PyTorch tensors, whose derivatives are to be audited.
+    """Wrap a function of PyTorch tensors for an audit of its derivatives.
 
     ``fn`` is a ``torch.autograd.Function`` (the class or its ``apply``), a module, or any callable
-    of tensors which returns one tensor.  Its value is checked against the forward; derivatives are
-    those of ``torch.autograd.grad``, those of the second order come from double backward, products
-    with tangents from forward mode, where ``fn`` has them.
+    of tensors that returns one tensor.  The audit checks its value against the forward.  First
+    derivatives are those of ``torch.autograd.grad``.  Second derivatives come from double backward,
+    and products with tangents from forward mode, where ``fn`` has them.
 
         audit(np.tanh, vjp=from_torch(MyTanh), inputs={"x": 5})
 
-    Raises ImportError without PyTorch (the extra ``torch``), TypeError for what cannot be called.
+    Raises ImportError without PyTorch (the extra ``torch``), and TypeError if ``fn`` cannot be
+    called.
     """
     return Taped(_callable(fn, "from_torch"), extra("torch", "from_torch"))
 
 
 @door
 def from_tensors(fn: object) -> Source:
-    """A function of numeric's own Tensors, whose derivatives are to be audited.
+    """Wrap a function of numeric's own Tensors for an audit of its derivatives.
 
     ``fn`` is a ``numeric.autograd.Function`` (the class or its ``apply``), or any callable of
     Tensors that returns one.  Derivatives are those of ``numeric.autograd.grad``.  Raises TypeError
-    for what cannot be called.
+    if ``fn`` cannot be called.
 
     >>> import numeric
     >>> from_tensors(numeric.sin).vjp(np.zeros(2), np.array([1.0, 3.0]))
@@ -155,22 +157,24 @@ def from_tensors(fn: object) -> Source:
 
 
 def _callable(fn: object, what: str) -> Callable[..., Any]:
-    found = getattr(fn, "apply", fn) if hasattr(fn, "backward") else fn  # a Function's class
-    if not callable(found):
+    # the class of a Function
+    function = getattr(fn, "apply", fn) if hasattr(fn, "backward") else fn
+    if not callable(function):
         raise TypeError(f"{what}: {shortened(fn)} cannot be called")
-    return found
+    return function
 
 
 # JAX ----------------------------------------------------------------------------------------------
 
 
 class Jax(Source):
-    """A function of JAX arrays; computed in the dtype of its operands, whatever JAX is set to."""
+    """A function of JAX arrays, computed in the dtype of its operands under any setting of JAX."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         super().__init__(fn)
         self.jax = extra("jax", "from_jax")
         self._compiled: dict[str, Callable[..., Any]] = {}
+        # Errors of functions that need values, which tracing cannot give.
         e = self.jax.errors
         self._untraceable = (
             e.ConcretizationTypeError,
@@ -180,41 +184,41 @@ class Jax(Source):
         )
 
     def _run(self, what: str, call: Callable[..., Any], arrays: Sequence[np.ndarray]) -> Any:
-        """A function of arrays, compiled once for every shape; eagerly if it needs values."""
-        given = [np.asarray(a) for a in arrays]
+        """Run a function of arrays, compiled once per shape, or eagerly if it needs values."""
+        operands = [np.asarray(a) for a in arrays]
         if what not in self._compiled:
             self._compiled[what] = self.jax.jit(call)
-        with self._precision(any(a.dtype == np.float64 for a in given)):
+        with self._precision(any(a.dtype == np.float64 for a in operands)):
             try:
-                found = self._compiled[what](*given)
+                result = self._compiled[what](*operands)
             except self._untraceable:
                 self._compiled[what] = call
-                found = call(*map(self.jax.numpy.asarray, given))
-            return self.jax.tree_util.tree_map(np.array, found)
+                result = call(*map(self.jax.numpy.asarray, operands))
+            return self.jax.tree_util.tree_map(np.array, result)
 
     def _precision(self, double: bool) -> Any:
         if double == self.jax.config.jax_enable_x64:
             return nullcontext()
-        if not hasattr(self.jax, "enable_x64"):  # where JAX had it before
+        if not hasattr(self.jax, "enable_x64"):  # older versions have it in jax.experimental
             return import_module("jax.experimental").enable_x64(double)
         return self.jax.enable_x64(double)
 
     def offered(
         self, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
     ) -> dict[str, object]:
-        """As every source, and whether this machine's XLA flushes subnormal numbers to 0."""
+        """Add to a source's offer whether XLA flushes subnormal numbers to 0 on this machine."""
         tiny = self._run("subnormals", lambda a: 2 * a, [np.array(1e-310)])
         return super().offered(forward, inputs, at) | {"subnormals": bool(tiny != 0)}
 
     def value(self, *arrays: np.ndarray) -> np.ndarray:
-        """What the function computes."""
-        found = self._run("value", self.fn, arrays)
-        if not isinstance(found, np.ndarray):
-            raise TypeError(f"fn: {self.name} returned {type(found).__name__}, not one array")
-        return found
+        """Return the function's value."""
+        result = self._run("value", self.fn, arrays)
+        if not isinstance(result, np.ndarray):
+            raise TypeError(f"fn: {self.name} returned {type(result).__name__}, not one array")
+        return result
 
     def vjp(self, *arrays: np.ndarray) -> Any:
-        """By ``jax.vjp``."""
+        """Compute the vjp by ``jax.vjp``."""
 
         def pulled(*args: Any) -> Any:
             y, pullback = self.jax.vjp(*self._by_real_places(args[:-1]))
@@ -223,7 +227,7 @@ class Jax(Source):
         return one_or_all(self._run("vjp", pulled, arrays))
 
     def jvp(self, *arrays: np.ndarray) -> np.ndarray:
-        """By ``jax.jvp``, which functions with a ``custom_vjp`` refuse."""
+        """Compute the jvp by ``jax.jvp``, which functions with a ``custom_vjp`` refuse."""
 
         def pushed(*args: Any) -> Any:
             inputs, tangents = moved(args)
@@ -233,7 +237,7 @@ class Jax(Source):
         return np.asarray(self._run("jvp", pushed, arrays))
 
     def hessian(self, *arrays: np.ndarray) -> Any:
-        """By reverse mode over reverse mode, which functions with a ``custom_vjp`` have as well."""
+        """Compute the Hessian by reverse over reverse mode: a ``custom_vjp`` allows it."""
 
         def second(*args: object) -> Any:
             fn, *real = self._by_real_places(args)
@@ -244,27 +248,28 @@ class Jax(Source):
         return blocks[0][0] if len(blocks) == 1 else blocks
 
     def _by_real_places(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """The function of its real operands alone, and these."""
+        """Return the function of its real operands alone, followed by these operands."""
         places = real_places(args)
 
         def fn(*xs: object) -> Any:
-            given = dict(zip(places, xs, strict=True))
-            return self.fn(*[given.get(i, a) for i, a in enumerate(args)])
+            replaced = dict(zip(places, xs, strict=True))
+            return self.fn(*[replaced.get(i, a) for i, a in enumerate(args)])
 
         return (fn, *[args[i] for i in places])
 
 
 @door
 def from_jax(fn: object) -> Source:
-    """A function of JAX arrays, whose derivatives are to be audited.
+    """Wrap a function of JAX arrays for an audit of its derivatives.
 
-    ``fn`` is any callable of arrays that returns one, with a ``custom_vjp`` or ``custom_jvp`` or
-    without.  Derivatives are those of ``jax.vjp`` and ``jax.jvp``, of the second order those of
-    reverse over reverse mode, compiled where ``fn`` allows it.  float64 operands are computed in
-    double precision, float32 ones in single, whatever ``jax_enable_x64`` is, which stays as it is.
+    ``fn`` is any callable of arrays that returns one, with or without a ``custom_vjp`` or
+    ``custom_jvp``.  First derivatives are those of ``jax.vjp`` and ``jax.jvp``.  Second derivatives
+    come from reverse over reverse mode.  All are compiled where ``fn`` allows it.  float64 operands
+    run in double precision and float32 ones in single, whatever ``jax_enable_x64`` is.  That
+    setting does not change.
 
         audit("tanh(x)", gradient=from_jax(my_tanh), inputs={"x": ()})
 
-    Raises ImportError without JAX (the extra ``jax``), TypeError for what cannot be called.
+    Raises ImportError without JAX (the extra ``jax``), and TypeError if ``fn`` cannot be called.
     """
     return Jax(_callable(fn, "from_jax"))

@@ -1,4 +1,4 @@
-"""``gradcheck`` and ``gradgradcheck`` with tolerances that come from the function itself."""
+"""``gradcheck`` and ``gradgradcheck`` with tolerances derived from the function itself."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NEAR = 2.0**-6
-"""How near the points are, over the arguments, at which rounding errors are compared ..."""
+"""The relative distance of the nearby points at which rounding errors are compared ..."""
 
 POINTS = 12
-"""... and how many there are."""
+"""... and the number of these points."""
 
 
 @door
@@ -51,31 +51,32 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether derivatives are those of the function's values, to what its rounding lets tell.
+    """Check derivatives against the function's values, as tightly as rounding allows.
 
-    As ``autograd.gradcheck``, but for ``eps``, ``atol`` and ``rtol``, which are derived where they
-    are left out.  Each component of the numerical Jacobian is an extrapolated difference with a
-    bound E of its error, by truncation and by the rounding that is seen in the values
-    (``numeric.check.lines``).  The analytical one, A, is right if it is within
-    ``E + 1000 u max(|A|, |N|)`` of the numerical one, N, where u is the unit roundoff of the dtype.
-    An error of 0.05 % is found, or it is said that it could not be.
+    It works as ``autograd.gradcheck``, except that ``eps``, ``atol`` and ``rtol`` are derived if
+    left out.  Each component of the numerical Jacobian is an extrapolated difference.  It has a
+    bound E of its error, by truncation and by the rounding visible in the values
+    (``numeric.check.lines``).  The analytical component A is right if it is within ``E + 1000 u
+    max(|A|, |N|)`` of the numerical one, N, where u is the unit roundoff of the dtype.  An error of
+    0.05 % is found, or a warning states that it could not be.
 
-    - *float32*: where ``func`` takes float64 too, it is checked there, and the derivatives in
-      float32 then have to be those in float64, within ``1000 u`` of the largest of the Jacobian,
-      or within what rounding is seen to do at points near by.
-      Otherwise the noise of the values in float32 is measured.
+    - *float32*: where ``func`` takes float64 too, it is checked there.  The derivatives in float32
+      must then equal those in float64 within ``1000 u`` of the largest component of the Jacobian,
+      or within the effect of rounding at nearby points.  Otherwise the noise of the float32 values
+      is measured.
     - *Kinks*: where the slopes at both sides are known and differ, every value between them is
-      right: a subgradient, by this component.  At a jump nothing can be told, which is an error.
-      At the edge of the domain, the slope is that of the one side.
-    - *Noise*: derivatives that are rounding errors themselves (those of ``softmax(x).sum()``) may
-      be off by what they scatter between points that are a few units in the last place apart.
+      right: a subgradient in this component.  At a jump no verdict is possible, which is an error.
+      At the edge of the domain, the slope is the one-sided one.
+    - *Noise*: derivatives that consist of rounding errors (those of ``softmax(x).sum()``) may be
+      off
+      by their scatter between points a few units in the last place apart.
 
     Args:
-        func: a function of tensors, or a lowered Function (``numeric.lower``).  Of that, what is
-            checked is ``backward`` and, where its one output is a scalar, ``value_and_grad``.
-        inputs: as for ``autograd.gradcheck``; those of a Function may be arrays and numbers.
-        eps: a step for plain two-sided differences, whose error is estimated by those at half of
-            it; derived by default.
+        func: a function of tensors, or a lowered Function (``numeric.lower``).  For a Function,
+            ``backward`` is checked and, where its one output is a scalar, ``value_and_grad``.
+        inputs: as for ``autograd.gradcheck``; the inputs of a Function may be arrays and numbers.
+        eps: a step for plain two-sided differences; half the step gives their error estimate.
+            Derived by default.
         atol: an absolute tolerance instead of E.
         rtol: a tolerance relative to the numerical value instead of ``1000 u``.
         raise_exception: as for ``autograd.gradcheck``, and so are the others.
@@ -89,9 +90,9 @@ def gradcheck(
         fast_mode: see there.
         masked: see there.
 
-    Raises GradcheckError, which is a RuntimeError, if the derivatives are wrong, or if at some
-    component nothing can be told; and as ``autograd.gradcheck`` does.  Warns where the values are
-    so much larger than their change that an error of 0.05 % could not be told.
+    Raises GradcheckError, a RuntimeError, if the derivatives are wrong or a component allows no
+    verdict; otherwise it raises as ``autograd.gradcheck`` does.  It warns where the values are so
+    much larger than their change that an error of 0.05 % could go unnoticed.
 
     >>> import numeric as nm
     >>> x = nm.tensor([0.5, 2.0], dtype=nm.float32, requires_grad=True)
@@ -139,13 +140,13 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether derivatives of derivatives are right: ``gradcheck`` of the backward pass.
+    """Check derivatives of derivatives: apply ``gradcheck`` to the backward pass.
 
     Args:
-        func: as for ``gradcheck``.  Of a lowered Function, what is checked is the derivative of
-            ``backward`` and, where its one output is a scalar, ``hvp``.
+        func: as for ``gradcheck``.  For a lowered Function, the derivative of ``backward`` is
+            checked and, where its one output is a scalar, ``hvp``.
         inputs: as for ``gradcheck``.
-        grad_outputs: the weights; by default random ones, of which derivatives are checked too.
+        grad_outputs: the weights; by default random ones, whose derivatives are checked too.
         eps: see ``gradcheck``.
         atol: see ``gradcheck``.
         rtol: see ``gradcheck``.
@@ -155,12 +156,12 @@ def gradgradcheck(
         check_undefined_grad: see ``gradcheck``.
         check_grad_dtypes: see ``gradcheck``.
         check_batched_grad: see ``gradcheck``.
-        check_fwd_over_rev: has to be False.
-        check_rev_over_rev: has to be True.
+        check_fwd_over_rev: must be False.
+        check_rev_over_rev: must be True.
         fast_mode: see ``gradcheck``.
         masked: see ``gradcheck``.
 
-    Raises and warns as ``gradcheck``.
+    Raises and warns as ``gradcheck`` does.
 
     >>> import numeric as nm, symdiff as sd
     >>> x = sd.symbol("x", 2)
@@ -187,7 +188,7 @@ def gradgradcheck(
     programs = [(backward, everything)]
     if isinstance(func, Function) and _is_scalar(func, args):
         programs.append((_gradient(func), args))
-    return all(_checked(f, given, (eps, atol, rtol), options) for f, given in programs)
+    return all(_checked(f, operands, (eps, atol, rtol), options) for f, operands in programs)
 
 
 # The check ----------------------------------------------------------------------------------------
@@ -221,7 +222,7 @@ def _checked(
 
 
 def _widened(func: Callable[..., object], args: tuple[Any, ...]) -> tuple[object, ...] | None:
-    """The arguments in float64, if some have less precision and the function takes these."""
+    """Return the arguments in float64 if some are narrower and the function takes float64."""
     copies: dict[int, Tensor] = {}
     for x in args:
         if isinstance(x, Tensor) and x._array.dtype.kind == "f" and id(x) not in copies:
@@ -230,12 +231,12 @@ def _widened(func: Callable[..., object], args: tuple[Any, ...]) -> tuple[object
         return None
     wide = tuple([copies.get(id(x), x) for x in args])
     try:
-        found, expected = (as_tuple(func(*given)) for given in (wide, args))
-    except Exception:  # whatever a function raises that is made for float32 alone
+        wide_outputs, narrow_outputs = (as_tuple(func(*operands)) for operands in (wide, args))
+    except Exception:  # a function made for float32 alone may raise anything
         return None
-    same = len(found) == len(expected) and all(
+    same = len(wide_outputs) == len(narrow_outputs) and all(
         a.shape == b.shape and a.requires_grad == b.requires_grad
-        for a, b in zip(found, expected, strict=True)
+        for a, b in zip(wide_outputs, narrow_outputs, strict=True)
     )
     return wide if same else None
 
@@ -247,16 +248,19 @@ def _narrow(
     atol: float | None,
     rtol: float | None,
 ) -> str | None:
-    """What is wrong with the derivatives in the precision of ``args``, if those in float64 hold."""
-    given, known = (
-        [x for x in some if isinstance(x, Tensor) and x.requires_grad] for some in (args, wide)
+    """Describe the error of the derivatives in the dtype of ``args``; None if they are right."""
+    narrow_inputs, wide_inputs = (
+        [x for x in arguments if isinstance(x, Tensor) and x.requires_grad]
+        for arguments in (args, wide)
     )
     outputs, expected = (
-        [y for y in as_tuple(func(*some)) if y.requires_grad] for some in (args, wide)
+        [y for y in as_tuple(func(*arguments)) if y.requires_grad] for arguments in (args, wide)
     )
     near = None
     for i, (y, z) in enumerate(zip(outputs, expected, strict=True)):
-        pairs = zip(given, jacobians(y, given), jacobians(z, known), strict=True)
+        pairs = zip(
+            narrow_inputs, jacobians(y, narrow_inputs), jacobians(z, wide_inputs), strict=True
+        )
         for j, (x, a, exact) in enumerate(pairs):
             a, n = a.astype(float), exact.astype(float)
             unit = max(unit_roundoff(v._array.dtype) for v in (x, y))
@@ -272,9 +276,10 @@ def _narrow(
                 allowed = allowed + (ROUNDINGS * unit if rtol is None else rtol) * np.abs(n)
                 off = np.abs(a - n)
                 wrong = ~((off <= allowed) | (a == n)) & np.isfinite(y._array).ravel()
+                # Sampling the noise takes many calls, so do it only for components that look wrong.
                 if atol is None and wrong.any():
                     near = near or list(_rounding(func, args, wide))
-                    errors = np.stack([some[i][j] for some in near])
+                    errors = np.stack([arguments[i][j] for arguments in near])
                     wrong &= ~(off <= allowed + SCATTERS * np.ptp(errors, axis=0))
                 if wrong.any():
                     shapes = (x._array.shape, y._array.shape)
@@ -289,29 +294,30 @@ def _narrow(
 def _rounding(
     func: Callable[..., object], args: tuple[Any, ...], wide: tuple[Any, ...]
 ) -> Iterator[list[list[NDArray[np.float64]]]]:
-    """How far the Jacobians in the two precisions are apart, at points about the arguments.
+    """Yield the differences between the Jacobians in both precisions, at points near the arguments.
 
-    Rounding errors differ from point to point; what a wrong formula adds does not.
+    Rounding errors differ from point to point; the error of a wrong formula does not.
     """
     rng = np.random.default_rng(0)
     pairs = list({id(x): (x, z) for x, z in zip(args, wide, strict=True) if x is not z}.values())
-    kept = [(x._array.copy(), z._array.copy()) for x, z in pairs]
+    saved = [(x._array.copy(), z._array.copy()) for x, z in pairs]
     for _ in range(POINTS):
         try:
-            for (x, z), (k, _) in zip(pairs, kept, strict=True):
+            for (x, z), (k, _) in zip(pairs, saved, strict=True):
                 x._array[...] = k * (1 + NEAR * rng.uniform(-1, 1, k.shape))
                 z._array[...] = x._array
-            found = []
-            for some in (args, wide):
-                given = [x for x in some if isinstance(x, Tensor) and x.requires_grad]
-                outputs = [y for y in as_tuple(func(*some)) if y.requires_grad]
-                found.append([jacobians(y, given) for y in outputs])
+            jacobians_of = []
+            for arguments in (args, wide):
+                real_inputs = [x for x in arguments if isinstance(x, Tensor) and x.requires_grad]
+                outputs = [y for y in as_tuple(func(*arguments)) if y.requires_grad]
+                jacobians_of.append([jacobians(y, real_inputs) for y in outputs])
             yield [
                 [a.astype(float) - b for a, b in zip(*rows, strict=True)]
-                for rows in zip(*found, strict=True)
+                for rows in zip(*jacobians_of, strict=True)
             ]
+        # The points were written into the user's tensors: restore them.
         finally:
-            for (x, z), (k, w) in zip(pairs, kept, strict=True):
+            for (x, z), (k, w) in zip(pairs, saved, strict=True):
                 x._array[...], z._array[...] = k, w
 
 
@@ -319,19 +325,19 @@ def _rounding(
 
 
 def _tensors(function: Function, inputs: object) -> tuple[object, ...]:
-    """The arguments of a Function as Tensors, of which the real ones require gradients."""
-    found = []
+    """Return the arguments of a Function as Tensors; the real ones require gradients."""
+    tensors = []
     for symbol, x in zip(function.inputs, as_tuple(inputs), strict=True):
         if isinstance(x, Tensor):
-            found.append(x)
+            tensors.append(x)
             continue
         array = np.array(x)
         if symbol.dtype is not float:
-            found.append(wrap(array))
+            tensors.append(wrap(array))
             continue
         kind = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
-        found.append(wrap(array.astype(kind)).requires_grad_())
-    return tuple(found)
+        tensors.append(wrap(array.astype(kind)).requires_grad_())
+    return tuple(tensors)
 
 
 def _arrays(args: Sequence[object]) -> list[object]:
@@ -339,21 +345,21 @@ def _arrays(args: Sequence[object]) -> list[object]:
 
 
 def _is_scalar(function: Function, args: Sequence[object]) -> bool:
-    """Whether a call gives one number."""
+    """Whether a call returns one number."""
     return len(function.outputs) == 1 and np.shape(function(*_arrays(args))) in ((), (1,))
 
 
 def _first_order(
     function: Function, args: tuple[object, ...]
 ) -> Iterator[tuple[Callable[..., object], tuple[object, ...]]]:
-    """What gives first derivatives: the recorded call, by ``backward``, and ``value_and_grad``."""
+    """Yield the programs with first derivatives: ``backward`` of a call, and ``value_and_grad``."""
     yield function, args
     if _is_scalar(function, args):
         yield _joint(function), args
 
 
 def _joint(function: Function) -> Callable[..., object]:
-    """A scalar Function, with the derivatives of its ``value_and_grad``."""
+    """Return a scalar Function as a tensor function with the derivatives of ``value_and_grad``."""
 
     class Joint(autograd.Function):
         @staticmethod
@@ -369,14 +375,14 @@ def _joint(function: Function) -> Callable[..., object]:
 
 
 def _gradient(function: Function) -> Callable[..., object]:
-    """The gradient of a scalar Function, with the derivatives of its ``hvp``."""
+    """Return the gradient of a scalar Function, with the derivatives of ``hvp``."""
 
     class Gradient(autograd.Function):
         @staticmethod
         def forward(ctx: Any, *xs: object) -> object:
             ctx.args = _arrays(xs)
-            found = function.value_and_grad(*ctx.args)[1]
-            return tuple([wrap(np.array(v)) for v in found if v is not None])
+            gradient = function.value_and_grad(*ctx.args)[1]
+            return tuple([wrap(np.array(v)) for v in gradient if v is not None])
 
         @staticmethod
         def backward(ctx: Any, *gs: object) -> object:
@@ -384,7 +390,7 @@ def _gradient(function: Function) -> Callable[..., object]:
             tangents = [
                 _arrays([next(rest)])[0] if x.dtype is float else None for x in function.inputs
             ]
-            found = function.hvp(tuple(ctx.args), tuple(tangents))
-            return tuple([None if v is None else wrap(np.array(v)) for v in found])
+            products = function.hvp(tuple(ctx.args), tuple(tangents))
+            return tuple([None if v is None else wrap(np.array(v)) for v in products])
 
     return Gradient.apply

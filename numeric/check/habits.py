@@ -1,4 +1,4 @@
-"""What a call does besides computing a value: state, shared memory, layouts, other shapes."""
+"""Side effects and assumptions of a call: state, shared memory, layouts, other shapes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def look(probe: Probe, drawn: Mapping[str, np.ndarray], unit: float) -> None:
-    """Call at a few of the ordinary points ``drawn``; faults are noted in the probe.
+    """Call at a few of the ordinary points ``drawn``, and note faults in the probe.
 
-    ``unit`` is G.  Raises RuntimeError if the call raises.
+    ``unit`` is G, the usual size of a component.  Raises RuntimeError if the call raises.
     """
     count = len(next(iter(drawn.values())))
     if not count:
@@ -41,10 +41,11 @@ def look(probe: Probe, drawn: Mapping[str, np.ndarray], unit: float) -> None:
         return np.allclose(a, b, allowed, allowed * unit, equal_nan=True)
 
     returned = probe.returned
-    kept = [np.array(y) for y in returned]
+    copies = [np.array(y) for y in returned]
+    # The array that the first call returned must not change in later calls.
     for row in rows[1:]:
         probe(row)
-    for i, (a, b) in enumerate(zip(returned, kept, strict=True)):
+    for i, (a, b) in enumerate(zip(returned, copies, strict=True)):
         if a is not None and not np.array_equal(a, b, equal_nan=True):
             why = "a later call overwrites the array that an earlier one returned"
             probe.note("mutation", why, rows[0], i)
@@ -84,23 +85,23 @@ _LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 def other_shapes(
     probe: Probe, setting: Setting, notes: list[str], rng: np.random.Generator
 ) -> Iterator[Probe]:
-    """The same call with axes of length 1 and 0, where it serves other lengths at all.
+    """Yield probes of the same call with axes of length 1 and 0, if it serves other lengths at all.
 
-    Yields probes with what they noted.  A call that is wrong or raises for one element more is for
-    its shapes alone; one that raises for a length of 1 does not serve it.  What it does with no
-    elements goes to ``notes``: few would say what is right there.
+    A call that fails for one element more serves its own shape alone.  A call that raises for
+    length 1 does not serve it.  Faults without elements go to ``notes``, because few callers would
+    agree on a right result.
     """
     own = {x.name: tuple(map(int, x.shape)) for x in setting.symbols}
     for length in sorted({n for shape in own.values() for n in shape if n > 1}):
-        for other in (length + 1, 1, 0):
+        for other in (length + 1, 1, 0):  # the longer axis first: it shows whether lengths may vary
             shapes = {k: tuple(other if n == length else n for n in s) for k, s in own.items()}
             quantity = _quantity(probe.quantity.name, setting, shapes)
             if quantity is None:
                 break
-            there = Probe(probe.call, quantity, probe.name, probe.budget)
-            served = _served(there, rng)
+            other_probe = Probe(probe.call, quantity, probe.name, probe.budget)
+            served = _served(other_probe, rng)
             if other == 1:
-                yield there
+                yield other_probe
             elif not other and not served:
                 how = "raises" if served is None else "is wrong"
                 notes.append(f"{probe.name} {how} for axes of length 0 in place of {length}")
@@ -111,7 +112,7 @@ def other_shapes(
 def _quantity(
     name: str, setting: Setting, shapes: Mapping[str, tuple[int, ...]]
 ) -> Quantity | None:
-    """What is to be computed for inputs of other shapes; None where the formula has no value."""
+    """Return the quantity for inputs of other shapes; None where the formula has no value."""
     assert setting.traced is not None
     symbols = [sd.symbol(k, shape) for k, shape in shapes.items()]
     try:
@@ -122,7 +123,7 @@ def _quantity(
 
 
 def _served(probe: Probe, rng: np.random.Generator) -> bool | None:
-    """Whether the call is right at ordinary points, faults being noted; None if it raises."""
+    """Whether the call is right at ordinary points, with faults noted; None if it raises."""
     symbols: Sequence[Expr] = probe.quantity.symbols
     for _ in range(3):
         point = {x.name: rng.uniform(0.1, 1, tuple(map(int, x.shape))) for x in symbols}

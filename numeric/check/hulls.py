@@ -1,4 +1,4 @@
-"""The derivatives around a point: those of its neighbours, and their hull at a kink."""
+"""The derivatives around a point: values at its neighbours, and their hull at a kink."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
     Points = Mapping[str, np.ndarray]
 
-_SIDES = 32  # neighbours of a kink that are asked
-_MOST_SIDES = 20  # how often one more is looked for there
-_MOST_STARTS = 8  # neighbours from which it is looked for
-_COARSE = 1e-6  # of how wide the set of subgradients is: what matters of a convention
-_HUGE = 1e100  # beyond which least squares overflow
-_MOST_ULPS = 4  # how far away neighbours are
+_SIDES = 32  # neighbours of a kink to evaluate
+_MOST_SIDES = 20  # searches for one more side of a kink
+_MOST_STARTS = 8  # neighbours from which a search starts
+_COARSE = 1e-6  # the tolerance of a convention, relative to the width of the set of subgradients
+_HUGE = 1e100  # least squares overflow beyond
+_MOST_ULPS = 4  # the distance of neighbours
 _NEARLY_ZERO = 1e-290
-_SMALL = 1e-100  # what a zero moves by; its square is a number, too
-_FAR = 2.0**-26  # of the largest element: what repeated eigenvalues move by to be told apart
-_MOST_PARTS = 16  # of a matrix that is taken apart
+_SMALL = 1e-100  # the step of a zero; its square is a normal number, too
+_FAR = 2.0**-26  # the step that separates repeated eigenvalues, relative to the largest element
+_MOST_PARTS = 16  # eigenvectors that a matrix is split into
 
 
 class Hull:
@@ -46,11 +46,11 @@ class Hull:
         self.shapes = [tuple(map(int, y.shape)) for y in quantity.outputs]
 
     def _limits(self, points: Points) -> np.ndarray:
-        found = self.quantity.values(points)
-        return np.concatenate([v.reshape(len(v), -1) for v in found], axis=1)
+        values = self.quantity.values(points)
+        return np.concatenate([v.reshape(len(v), -1) for v in values], axis=1)
 
     def _together(self) -> Iterator[Points]:
-        """Some of the inputs moved up, some down, the others not at all."""
+        """Yield points with some inputs moved up, some down, and the others fixed."""
         free = [name for name in self.point if name not in self.held][:3]
         for signs in product((1.0, -1.0, 0.0), repeat=len(free)):
             moved = dict(self.point)
@@ -62,7 +62,7 @@ class Hull:
             yield moved
 
     def sides(self) -> list[np.ndarray]:
-        """The derivatives around the point, by output."""
+        """Return the derivatives around the point, by output."""
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
         parts = np.split(self.limits, ends, axis=1)
         return [p.reshape(len(p), *s) for p, s in zip(parts, self.shapes, strict=True)]
@@ -72,14 +72,14 @@ class Hull:
     ) -> tuple[bool, bool]:
         """Whether ``got`` is in the hull up to ``unit``, and whether that took a search.
 
-        ``exact`` is the derivative at the point itself, which is in it.
+        ``exact`` is the derivative at the point itself, which belongs to the hull.
 
-        Where many elements are at kinks, few of the sides are among the neighbours; then the one
-        farthest in the direction of what came is looked for, until none leads nearer.
+        Where many elements are at kinks, the neighbours cover few of the sides.  Then each search
+        looks for the side farthest in the direction of ``got``, until no side leads nearer.
         """
         most = np.sqrt(got.size)
         free = [name for name in self.quantity.by if name in self.point]
-        if free:  # of a norm, the derivative in the direction of a subgradient is itself
+        if free:  # a subgradient of a norm is the norm's derivative in that very direction
             self.limits = np.concatenate([self.limits, self._limits(self._along(got, free))])
         if self.quantity.is_spectral:
             if free:
@@ -87,13 +87,15 @@ class Hull:
             self._add_sides(self._tangents())
         least = unit
         for k in range(_MOST_SIDES):
-            # By how wide the set of subgradients is: S may be that of one side, where it is 0.
-            known = np.concatenate([self.limits, exact[None]])
-            known = known[(np.abs(known) < _HUGE).all(axis=1)]
-            wide = np.ptp(known, axis=0) if len(known) else 0.0
+            # Scale by the width of the set of subgradients: S may be that of one side, where it is
+            # 0.
+            limits = np.concatenate([self.limits, exact[None]])
+            limits = limits[(np.abs(limits) < _HUGE).all(axis=1)]
+            wide = np.ptp(limits, axis=0) if len(limits) else 0.0
             unit = np.maximum(least, _COARSE * wide)
-            vertices = known / unit
+            vertices = limits / unit
             vertices = vertices[(np.abs(vertices) < _HUGE).all(axis=1)]
+            # Numbers beyond least squares cannot be judged: give the benefit of the doubt.
             if not len(vertices) or not (np.abs(got / unit) < _HUGE).all():
                 return True, k > 0
             distance, nearest = nearest_in_hull(vertices, got / unit)
@@ -109,9 +111,9 @@ class Hull:
     def _take_apart(self, got: np.ndarray, free: Sequence[str]) -> None:
         """Add the sides whose sum ``got`` may be, each the farthest in the direction of the rest.
 
-        At a repeated eigenvalue they fill a curve, as ``v v'`` of all unit vectors v of the
-        eigenspace does (Lewis, "Derivatives of Spectral Functions", 1996): drawn sides have no
-        corner at what came.  Those that a matrix is made of are its own eigenvectors, largest
+        At a repeated eigenvalue the sides fill a curve, as ``v v'`` does for all unit vectors v of
+        the eigenspace (Lewis, "Derivatives of Spectral Functions", 1996).  Random sides have no
+        corner at ``got``.  The sides that add up to a matrix are its own eigenvectors, largest
         first.
         """
         rest = got.copy()
@@ -128,30 +130,30 @@ class Hull:
                 return
 
     def _add_sides(self, direction: Points) -> np.ndarray:
-        """The derivatives at the point moved both ways in a direction, which are sides from now on.
+        """Add and return the derivatives at the point moved both ways in a direction.
 
-        It moves by more than eigenvectors are rounded by, all elements by one measure.
+        The step exceeds the rounding of eigenvectors and scales all elements alike.
         """
         moved = []
         longest = max([float(np.abs(d).max(initial=0)) for d in direction.values()], default=0.0)
         for sign in (1, -1) if longest else ():
-            there = dict(self.point)
+            point = dict(self.point)
             for name, d in direction.items():
                 x = self.point[name].astype(np.float64)
                 step = sign * _FAR * (float(np.abs(x).max(initial=0)) or 1.0)
-                there[name] = x + step / longest * d.reshape(x.shape)
-            moved.append(there)
+                point[name] = x + step / longest * d.reshape(x.shape)
+            moved.append(point)
         sides = self._limits(_joined(moved)) if moved else self.limits[:0]
         self.limits = np.concatenate([self.limits, sides])
         return sides
 
     def _tangents(self) -> dict[str, np.ndarray]:
-        """The direction of a jvp, in which its values are farthest apart, by input."""
+        """Return the direction of a jvp, by input: its values differ most along it."""
         pairs = ((name, self.point.get(f"{name}_tangent")) for name in self.point)
         return {name: tangent for name, tangent in pairs if tangent is not None}
 
     def _parts(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
-        """A direction by input, for those that the derivatives are by."""
+        """Split a direction by input, for the inputs that the derivatives are by."""
         if not free:
             return {}
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
@@ -159,7 +161,7 @@ class Hull:
         return {name: d for name, d in parts if name in free and d.size == self.point[name].size}
 
     def _extended(self, away: np.ndarray, reached: float) -> bool:
-        """Whether a side was found that lies farther in a direction, by turning single elements."""
+        """Add a side farther in a direction, if turning single elements leads to one."""
         heights = self._height(self.around, away)
         for k in np.argsort(-heights, kind="stable")[:_MOST_STARTS]:
             start = {name: x[k : k + 1] for name, x in self.around.items()}
@@ -170,7 +172,7 @@ class Hull:
         return False
 
     def _climbed(self, best: Points, height: float, away: np.ndarray) -> tuple[Points, float]:
-        """The farthest side that single elements lead to from a neighbour, and how far it is."""
+        """Climb from a neighbour by single elements; return the farthest side and its height."""
         free = [name for name in self.quantity.by if name in self.point]
         along = self._along(away, free)
         for _ in range(2 * sum(self.point[name].size for name in free)):
@@ -187,6 +189,7 @@ class Hull:
             k = int(np.argmax(heights))
             if heights[k] <= height + 1e-9 * abs(height):
                 break
+            # Try all moves that gain at once: kinks of different elements are often independent.
             together = {name: np.array(x) for name, x in best.items()}
             for gain, move in zip(heights - height, moves, strict=True):
                 for name, x in move.items() if gain > 0 else ():
@@ -200,24 +203,24 @@ class Hull:
         return np.asarray(np.nan_to_num(self._limits(points) @ away, nan=-np.inf))
 
     def _moved(self, name: str, place: tuple[int, ...], far: float) -> float:
-        """An element moved as far as neighbours go, by a length of its own so as not to tie."""
+        """Return an element moved as far as neighbours are; random lengths avoid new ties."""
         at = float(self.point[name][(0, *place)])
         far *= _MOST_ULPS * (1 + 0.01 * self.rng.random())
         u = float(np.finfo(self.dtype).eps)
         return far * _SMALL if abs(at) < _NEARLY_ZERO else at * (1 + u * far)
 
     def _along(self, away: np.ndarray, free: Sequence[str]) -> dict[str, np.ndarray]:
-        """The point, moved in the direction itself: where the derivative of a norm points."""
+        """Return the point moved in the direction itself, where the derivative of a norm points."""
         parts = self._parts(away, free)
         longest = float(np.abs(away).max(initial=0)) or 1.0
-        found = {name: x.astype(np.float64) for name, x in self.point.items()}
+        moved = {name: x.astype(np.float64) for name, x in self.point.items()}
         for name in parts:
-            x = found[name]
+            x = moved[name]
             for k, place in enumerate(np.ndindex(x.shape[1:])):
                 at = abs(x[(0, *place)])
                 step = _SMALL if at < _NEARLY_ZERO else at * float(np.finfo(self.dtype).eps)
                 x[(0, *place)] += _MOST_ULPS * step * parts[name][k] / longest
-        return found
+        return moved
 
 
 def _joined(points: Sequence[Points]) -> dict[str, np.ndarray]:
@@ -227,34 +230,34 @@ def _joined(points: Sequence[Points]) -> dict[str, np.ndarray]:
 def neighbours(
     points: Points, held: Sequence[str], dtype: np.dtype, count: int, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
-    """``count`` points within a few units in the last place of each, in float64.
+    """Return ``count`` points within a few units in the last place of each point, in float64.
 
-    What is nearly zero moves to numbers too small to matter, or as far as the largest element.
-    Seeds have neighbours, too.
+    Numbers near zero move to numbers too small to matter, or by the rounding of the largest
+    element.  Seeds have neighbours, too.
     """
     u = float(np.finfo(dtype).eps)
-    found = {}
+    moved = {}
     for name, x in points.items():
         rows = np.repeat(np.asarray(x), count, axis=0)
         if name in held:
-            found[name] = rows
+            moved[name] = rows
             continue
         rows = rows.astype(np.float64)
         moves = rng.choice([-1.0, 1.0], rows.shape) * rng.uniform(0.3, _MOST_ULPS, rows.shape)
-        moves[1::count] = -moves[::count]  # both sides of a tie of two are among them
-        # Beside larger elements, a zero that is computed is off by what these are.
+        moves[1::count] = -moves[::count]  # both sides of a tie between two elements are present
+        # Next to larger elements, a computed zero carries their rounding errors.
         largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)), keepdims=True, initial=0.0)
         coarse = rng.random(len(rows)).reshape(-1, *(1,) * (rows.ndim - 1)) < 0.5
         small = np.where(coarse & (largest > _NEARLY_ZERO), u * largest, _SMALL)
-        found[name] = np.where(np.abs(rows) < _NEARLY_ZERO, small * moves, rows * (1 + u * moves))
-    return found
+        moved[name] = np.where(np.abs(rows) < _NEARLY_ZERO, small * moves, rows * (1 + u * moves))
+    return moved
 
 
 def nearest_in_hull(vertices: np.ndarray, point: np.ndarray) -> tuple[float, np.ndarray]:
-    """The distance of a point from the convex hull of the rows of ``vertices``, and where it is.
+    """Return a point's distance from the convex hull of the rows of ``vertices``, and the foot.
 
-    Least squares with weights that are not negative (Lawson and Hanson, "Solving Least Squares
-    Problems", 1974, algorithm 23.10); that they add up to 1 is one more equation, of great weight.
+    Solves least squares with non-negative weights (Lawson and Hanson, "Solving Least Squares
+    Problems", 1974, algorithm 23.10).  One more equation, with a great weight, sets their sum to 1.
 
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     >>> round(nearest_in_hull(square, np.array([0.3, 0.9]))[0], 6)
@@ -282,6 +285,7 @@ def nearest_in_hull(vertices: np.ndarray, point: np.ndarray) -> tuple[float, np.
             z[used] = np.linalg.lstsq(a[:, used], b, rcond=None)[0]
             if (z[used] > 0).all():
                 break
+            # Some weights would be negative: move only until the first one reaches 0, and drop it.
             blocking = np.flatnonzero(used & (z <= 0))
             step = np.min(x[blocking] / np.maximum(x[blocking] - z[blocking], 1e-300))
             x = x + step * (z - x)

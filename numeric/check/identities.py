@@ -1,14 +1,15 @@
-"""Whether two formulas are one: a proof by normal form, or none.
+"""Equality of two formulas: a proof by normal form, or none.
 
-The difference is written in SymPy's functions by components and brought, from the leaves up, to a
-form in which what is equal looks equal.  Trigonometric and hyperbolic functions become
-exponentials, whose products SymPy merges; a logarithm becomes the sum of those of the absolute
-values of its operand's factors (``log(A) = sum k log|p|`` for ``0 < A = prod p^k``); operands of
-all other functions are reduced rational functions.  Then the difference is a fraction, and its
-numerator, multiplied out, is 0 or is not.  Absolute values, maxima and conditions are decided
-case by case.  Every step is an identity of real numbers wherever both sides have a value, so 0
-proves equality there; that the form is not 0 proves nothing (Richardson, "Some undecidable problems
-involving elementary functions of a real variable", 1968).
+The difference is written in SymPy's functions by components, and brought to a form in which equal
+formulas look equal.  This happens from the leaves up.  Trigonometric and hyperbolic functions
+become exponentials, whose products SymPy merges.  A logarithm becomes a sum over its operand's
+factors (``log(A) = sum k log|p|`` for ``0 < A = prod p^k``).  Operands of all other functions
+become reduced rational functions.  Then the difference is a fraction, whose expanded numerator is 0
+or not.  Absolute values, maxima and conditions are decided case by case.
+
+Every step is an identity of real numbers wherever both sides have a value, so 0 proves equality
+there.  A result other than 0 proves nothing (Richardson, "Some undecidable problems involving
+elementary functions of a real variable", 1968).
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ if TYPE_CHECKING:
 
     from symdiff.graph.expr import Expr
 
-_MOST_NODES = 2000  # of a formula, written as a tree
-_DEEPEST = 80  # SymPy walks by recursion
-_MOST_TERMS = 4000  # of a numerator, multiplied out
-_MOST_FACTORED = 60  # terms of an operand of a logarithm that is factored
-_MOST_DECISIONS = 5
-_LARGEST = 10**15  # numbers whose logarithms are those of their prime factors
+_MOST_NODES = 2000  # nodes of a formula written as a tree
+_DEEPEST = 80  # the depth of a formula: SymPy walks by recursion
+_MOST_TERMS = 4000  # terms of an expanded numerator
+_MOST_FACTORED = 60  # terms of a logarithm's operand that is factored
+_MOST_DECISIONS = 5  # borders to decide by cases: their number doubles with each
+_LARGEST = 10**15  # numbers below have logarithms by prime factors
 
 _COMPARING = (sp.Abs, sp.sign, sp.Max, sp.Min)
 _log_abs = sp.Function("log_abs", real=True)
 
 
 def identical(f: Expr, g: Expr, bounds: Mapping[str, tuple[float, float]] | None = None) -> bool:
-    """Whether f = g is proven wherever both have a value; False says nothing.
+    """Try to prove f = g wherever both have a value; False means only that no proof was found.
 
     Args:
         f: an expression.
-        g: one of the same shape.
-        bounds: of symbols by name; those from 0 on are taken for positive.
+        g: an expression of the same shape.
+        bounds: bounds of symbols by name; those from 0 on count as positive.
 
     >>> x, y = sd.symbols("x y")
     >>> identical(sd.tanh(x), sd.sinh(x) / sd.cosh(x)), identical(sd.exp(x), 1 + x)
@@ -73,19 +74,21 @@ def identical(f: Expr, g: Expr, bounds: Mapping[str, tuple[float, float]] | None
 
 
 def _elements(f: Expr) -> list[sp.Expr]:
-    found = sd.to_sympy(f)
-    return found.reshape(len(found)).tolist() if isinstance(found, sp.NDimArray) else [found]
+    formula = sd.to_sympy(f)
+    return (
+        formula.reshape(len(formula)).tolist() if isinstance(formula, sp.NDimArray) else [formula]
+    )
 
 
 class _TooLarge(Exception):
-    """A formula is too large to be multiplied out."""
+    """A formula is too large to expand."""
 
 
 def _positive(
     outputs: Sequence[Expr], bounds: Mapping[str, tuple[float, float]]
 ) -> dict[sp.Symbol, sp.Symbol]:
-    """SymPy's symbols of inputs that are positive, and positive symbols."""
-    found = {}
+    """Map SymPy's symbols of positive inputs to symbols that are declared positive."""
+    replacements = {}
     for x in sd.free_symbols(outputs):
         low = bounds.get(x.name, (-np.inf, np.inf))[0]
         if low >= 0 and x.dtype is float:
@@ -93,14 +96,15 @@ def _positive(
             for place in np.ndindex(shape):
                 name = "_".join(map(str, (x.name, *place)))
                 kind = {"positive": True} if low > 0 else {"nonnegative": True}
-                found[sp.Symbol(name, real=True)] = sp.Symbol(name, **kind)
-    return found
+                replacements[sp.Symbol(name, real=True)] = sp.Symbol(name, **kind)
+    return replacements
 
 
 def _refuse_large(e: sp.Basic) -> None:
-    """Raise _TooLarge for what is large as a tree, or deep; in time linear in the shared parts."""
+    """Raise _TooLarge for a tree that is large or deep, in time linear in the shared nodes."""
     known: dict[int, tuple[int, int]] = {}
     for part in operands_first([e]):
+        # Count shared parts as often as they occur: SymPy expands them each time.
         below = [known[id(a)] for a in part.args]
         size = 1 + sum(n for n, _ in below)
         depth = 1 + max((k for _, k in below), default=0)
@@ -147,7 +151,7 @@ _IN_EXPONENTIALS: dict[type[sp.Function], Callable[[sp.Expr], sp.Expr]] = {
 _IN_REAL_EXPONENTIALS = {
     f: _IN_EXPONENTIALS[f] for f in (sp.sinh, sp.cosh, sp.tanh, sp.coth, sp.sech, sp.csch)
 }
-# Inverse functions of real operands in logarithms, which are real where they are.
+# Inverse functions of real operands as logarithms, real wherever the functions are.
 _IN_LOGARITHMS: dict[type[sp.Function], Callable[[sp.Expr], sp.Expr]] = {
     sp.asinh: lambda a: sp.log(a + sp.sqrt(a * a + 1)),
     sp.acosh: lambda a: sp.log(a + sp.sqrt(a * a - 1)),
@@ -156,9 +160,9 @@ _IN_LOGARITHMS: dict[type[sp.Function], Callable[[sp.Expr], sp.Expr]] = {
 
 
 class _Normal:
-    """Formulas in normal form, from the leaves up; equal parts once.
+    """The conversion of formulas to normal form, from the leaves up, with a cache of equal parts.
 
-    What is compared stays real: there, sines are not written in complex exponentials.
+    Compared parts must stay real, so their sines are not written in complex exponentials.
     """
 
     def __init__(self, compared: bool = False) -> None:
@@ -172,6 +176,7 @@ class _Normal:
         return self.known[e]
 
     def _of(self, e: sp.Basic) -> sp.Basic:
+        # A float is the exact binary number: rounding must not decide equality.
         if isinstance(e, sp.Float):
             return sp.Rational(*float(e).as_integer_ratio())
         if not e.args:
@@ -199,14 +204,14 @@ class _Normal:
         return e.func(*args)
 
     def _condition(self, c: sp.Basic) -> sp.Basic:
-        """A condition whose comparisons have a reduced difference on the left, 0 on the right."""
+        """Write comparisons with a reduced difference on the left and 0 on the right."""
         if isinstance(c, sp.Rel):
             return c.func(_reduced(self.compared(c.lhs) - self.compared(c.rhs)), 0)
         return c.func(*map(self._condition, c.args)) if c.args else c
 
 
 def _reduced(e: sp.Expr) -> sp.Expr:
-    """A rational function of its parts in lowest terms, multiplied out."""
+    """Reduce a rational function of its parts to lowest terms, expanded."""
     _refuse_many_terms(e)
     together = sp.together(e)
     numerator, denominator = together.as_numer_denom()
@@ -218,7 +223,7 @@ def _reduced(e: sp.Expr) -> sp.Expr:
 
 
 def _exponential(a: sp.Expr) -> sp.Expr:
-    """``exp(a)``, the logarithms of which are gone: ``exp(k log|p|) = |p|^k``."""
+    """``exp(a)`` with logarithms of ``a`` resolved: ``exp(k log|p|) = |p|^k``."""
     rest, factors = [], []
     for term in sp.Add.make_args(a):
         k, log = term.as_coeff_Mul()
@@ -230,7 +235,7 @@ def _exponential(a: sp.Expr) -> sp.Expr:
 
 
 def _logarithm(a: sp.Expr) -> sp.Expr:
-    """``log(a)`` for positive a, by factors."""
+    """``log(a)`` for positive a, as a sum over its factors."""
     terms: list[sp.Expr] = []
     numerator, denominator = sp.together(a).as_numer_denom()
     for part, sign in ((numerator, 1), (denominator, -1)):
@@ -256,7 +261,7 @@ def _logarithms_of_factors(p: sp.Expr) -> Iterable[sp.Expr]:
 
 
 def _log_abs_of(p: sp.Expr) -> sp.Expr:
-    """``log|p|``, of p and -p the same; of a rational number by its prime factors."""
+    """``log|p|``, the same for p and -p; for a rational number, by prime factors."""
     if p.is_Rational and max(abs(p.p), p.q) < _LARGEST:
         return sp.Add(*[k * sp.log(q) for q, k in sp.factorrat(abs(p)).items() if q != 1])
     if p.is_number and p.is_positive:
@@ -265,7 +270,7 @@ def _log_abs_of(p: sp.Expr) -> sp.Expr:
 
 
 def _terms(e: sp.Expr) -> int:
-    """How many terms a formula has at most when it is multiplied out."""
+    """Return an upper bound for the number of terms of the expanded formula."""
     if isinstance(e, sp.Add):
         return sum(map(_terms, e.args))
     if isinstance(e, sp.Mul):
@@ -293,7 +298,7 @@ def _zero(e: sp.Expr, normal: _Normal, decided: int = 0) -> bool:
         return False
     parts = [p for p in sp.postorder_traversal(e) if isinstance(p, (*_COMPARING, sp.Rel))]
     jumps = any(isinstance(p, sp.sign | sp.Rel) and _border(p) == border for p in parts)
-    return all(  # the values of |a| at 0 are those of both sides
+    return all(  # |a| is continuous: without jumps, the values at 0 are the limits of both sides
         _zero(normal(_decided(e, border, sign)), normal, decided + 1)
         for sign in ((1, -1, 0) if jumps else (1, -1))
     )
@@ -302,7 +307,7 @@ def _zero(e: sp.Expr, normal: _Normal, decided: int = 0) -> bool:
 def _vanishes(e: sp.Expr) -> bool:
     _refuse_many_terms(e)
     numerator = sp.together(e).as_numer_denom()[0]
-    for _ in range(3):  # products of roots give new sums
+    for _ in range(3):  # products of roots can give new sums
         _refuse_many_terms(numerator)
         before, numerator = numerator, sp.expand(numerator)
         if numerator == before:
@@ -311,7 +316,7 @@ def _vanishes(e: sp.Expr) -> bool:
 
 
 def _borders(e: sp.Expr) -> Iterator[sp.Expr]:
-    """Differences by whose sign a formula is decided, the innermost first."""
+    """Yield differences whose signs decide a formula, the innermost first."""
     for part in sp.postorder_traversal(e):
         if isinstance(part, (*_COMPARING, sp.Rel)):
             d = _border(part)
@@ -320,7 +325,7 @@ def _borders(e: sp.Expr) -> Iterator[sp.Expr]:
 
 
 def _border(part: sp.Basic) -> sp.Expr:
-    """The difference that a part compares with 0, up to a factor."""
+    """Return the difference that a part compares with 0, up to a factor."""
     if isinstance(part, sp.Abs | sp.sign):
         return _normed(part.args[0])[0]
     a, b = part.args[:2] if isinstance(part, sp.Max | sp.Min) else (part.lhs, part.rhs)
@@ -328,7 +333,7 @@ def _border(part: sp.Basic) -> sp.Expr:
 
 
 def _normed(d: sp.Expr) -> tuple[sp.Expr, int]:
-    """A difference up to a factor, and the sign of that."""
+    """Return a difference up to a factor, and the sign of that factor."""
     content, primitive = _reduced(d).as_content_primitive()
     sign = 1
     if content < 0:
@@ -339,7 +344,7 @@ def _normed(d: sp.Expr) -> tuple[sp.Expr, int]:
 
 
 def _decided(e: sp.Expr, border: sp.Expr, sign: int) -> sp.Expr:
-    """A formula where the border's difference has a sign."""
+    """Simplify a formula where the border's difference has the given sign."""
     changes: dict[sp.Basic, sp.Basic] = {}
     for part in sp.postorder_traversal(e):
         if not isinstance(part, (*_COMPARING, sp.Rel)):
@@ -357,12 +362,12 @@ def _decided(e: sp.Expr, border: sp.Expr, sign: int) -> sp.Expr:
             value = part.func(sp.Integer(s * sign), 0)
         if d == border:
             changes[part] = value
-    found = e.xreplace(changes)
-    return found if sign else _where_zero(found, border)
+    decided = e.xreplace(changes)
+    return decided if sign else _where_zero(decided, border)
 
 
 def _where_zero(e: sp.Expr, border: sp.Expr) -> sp.Expr:
-    """A formula where the difference is 0: one symbol in which that is linear is replaced."""
+    """Restrict a formula to the zeros of ``border``, if a symbol occurs linearly in it."""
     for x in sorted(border.free_symbols, key=str):
         if not border.is_polynomial(x) or sp.degree(border, x) != 1:
             continue

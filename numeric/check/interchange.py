@@ -1,4 +1,4 @@
-"""Reports as JSON and back."""
+"""Write reports as JSON and read them back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numeric.check.report import Finding, Report, Sample
 
 DIGITS = 40
-"""Of exact values: twice those that a report promises, and more than any float has."""
+"""Digits of exact values: twice those that a report promises, and more than any float has."""
 
 T = TypeVar("T")
 
@@ -26,18 +26,18 @@ _EXACT = ("expected", "valid")  # the fields that hold exact values
 
 
 def dumped(record: object) -> str:
-    """The JSON of a report, or of a part of one.
+    """Return the JSON of a report, or of a part of one.
 
     >>> import numpy as np
     >>> dumped({"point": np.array([0.5, np.nan], np.float32)})
     '{"point": {"dtype": "float32", "shape": [2], "data": [0.5, "nan"]}}'
     """
-    # Not NumPy's nor mpmath's numbers: json.dumps would write NaN, which is no JSON.
+    # Convert NumPy's and mpmath's numbers first: json.dumps would write NaN, which is not JSON.
     return json.dumps(_plain(record), allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
-    """What json can write."""
+    """Convert a value to types that json can write."""
     if is_dataclass(value) and not isinstance(value, type):
         entries = ((f.name, getattr(value, f.name)) for f in fields(value))
         return {k: _decimals(v) if k in _EXACT else _plain(v) for k, v in entries}
@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
         shape, data = list(value.shape), _plain(value.tolist())
         return {"dtype": value.dtype.name, "shape": shape, "data": data}
     if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
-        return _plain(value.item())  # a long double has no Python number
+        return _plain(value.item())  # item() of a long double is a NumPy number again
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, dict) or hasattr(value, "items"):
@@ -58,7 +58,7 @@ def _plain(value: Any) -> Any:
 
 
 def _decimals(value: object) -> object:
-    """Exact numbers as decimal strings; None stays."""
+    """Write exact numbers as decimal strings; None stays None."""
     if value is None:
         return None
     if isinstance(value, list | tuple):
@@ -67,12 +67,12 @@ def _decimals(value: object) -> object:
 
 
 def decimal(value: object, digits: int) -> str:
-    """A number with so many significant digits, without zeros at its end.
+    """Write a number with at most ``digits`` significant digits, without trailing zeros.
 
     >>> decimal(mpmath.mpf(1) / 4, 20), decimal(float("-inf"), 20)
     ('0.25', '-inf')
     """
-    right = min(digits, max(1, getattr(value, "digits", digits)))  # a number may know how many
+    right = min(digits, max(1, getattr(value, "digits", digits)))  # Digits know how many are right
     with mpmath.workdps(digits + 10):
         number = mpmath.mpmathify(value)
         if not mpmath.isfinite(number):
@@ -81,17 +81,17 @@ def decimal(value: object, digits: int) -> str:
 
 
 def loaded(text: str, report: type[Report], finding: type[Finding], sample: type[Sample]) -> Report:
-    """The report that ``dumped`` wrote.  Raises ValueError for any other text."""
+    """Return the report that ``dumped`` wrote.  Raises ValueError for any other text."""
     try:
-        found = json.loads(text)
-        found["findings"] = tuple(_finding(finding, entry) for entry in found["findings"])
-        found["samples"] = tuple(
+        entries = json.loads(text)
+        entries["findings"] = tuple(_finding(finding, entry) for entry in entries["findings"])
+        entries["samples"] = tuple(
             sample(**entry | {k: float(entry[k]) for k in ("magnitude", "ulps")})
-            for entry in found["samples"]
+            for entry in entries["samples"]
         )
-        found["inputs"] = {name: tuple(shape) for name, shape in found["inputs"].items()}
-        found["notes"] = tuple(found["notes"])
-        return report(**found)
+        entries["inputs"] = {name: tuple(shape) for name, shape in entries["inputs"].items()}
+        entries["notes"] = tuple(entries["notes"])
+        return report(**entries)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ValueError(f"this is not the JSON of a report: {error!r}") from None
 
@@ -124,7 +124,7 @@ def _array(entry: dict[str, Any]) -> np.ndarray:
 
 
 def _flat(data: Any, depth: int) -> Iterator[float]:
-    """The numbers in nested lists, "nan" and "inf" read."""
+    """Yield the numbers in nested lists; convert the texts "nan" and "inf"."""
     if depth:
         for row in data:
             yield from _flat(row, depth - 1)

@@ -1,13 +1,13 @@
-"""Intervals with guaranteed ends, and what makes functions of balls into functions of them.
+"""Intervals with guaranteed ends, and wrappers that lift functions of balls to intervals.
 
 A real number is held as an interval [lower, upper] of two exact binary numbers (``flint.arb``
-without radius).  The ends come from ball arithmetic, rounded outward, so that the interval contains
-every value for operands in theirs (Moore, Kearfott and Cloud, "Introduction to Interval Analysis",
-2009; Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", 2017).
-Ends rather than balls, as the radius of a ball has 30 bits only: the ball around [0, 0.1] has
-negative numbers in it.
+without radius).  The ends come from ball arithmetic, rounded outward.  So the interval contains
+every value for operands in their intervals (Moore, Kearfott and Cloud, "Introduction to Interval
+Analysis", 2009; Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval
+arithmetic", 2017).  The ends replace a ball because the radius of a ball has only 30 bits: the ball
+around [0, 0.1] contains negative numbers.
 
-Imports python-flint, which is an optional extra: import this module inside functions only.
+This module imports python-flint, an optional extra: import it inside functions only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LARGEST_ORDER = 1000  # beyond it, balls take seconds and gigabytes
 
 
 class Undefined:
-    """What has no bounded interval, and why; every operation on it gives it again."""
+    """A value without a bounded interval, with the reason; every operation on it returns it."""
 
     __slots__ = ("reason",)
 
@@ -50,31 +50,31 @@ class Interval:
 
     @property
     def is_point(self) -> bool:
-        """Whether it is one number."""
+        """Whether the interval is a single number."""
         return self.lower is self.upper or bool(self.lower == self.upper)
 
     @property
     def ball(self) -> arb:
-        """A ball that contains it."""
+        """A ball that contains the interval."""
         return self.lower if self.is_point else self.lower.union(self.upper)
 
     @property
     def ends(self) -> tuple[arb, ...]:
-        """Both ends, or the number that it is."""
+        """Both ends, or the one number of a point."""
         return (self.lower,) if self.is_point else (self.lower, self.upper)
 
     def has(self, value: int) -> bool:
-        """Whether ``value`` is in it."""
+        """Whether ``value`` is in the interval."""
         return bool(self.lower <= value) and bool(value <= self.upper)
 
     def truth(self) -> bool | None:
-        """Whether it is not 0; None if that is not decided."""
+        """True if the interval excludes 0, False if it is 0, None if undecided."""
         if not self.has(0):
             return True
         return False if self.is_point else None
 
     def integer(self) -> int | None:
-        """The integer that it is, if it is one."""
+        """Return the integer that the interval consists of, or None."""
         return whole(self.lower) if self.is_point and self.lower.is_integer() else None
 
     def __repr__(self) -> str:
@@ -83,21 +83,21 @@ class Interval:
 
 
 def finite(value: Number | mpf) -> Interval:
-    """The interval of a finite number."""
-    found = of_number(value)
-    assert isinstance(found, Interval)
-    return found
+    """Return the interval of a finite number."""
+    interval = of_number(value)
+    assert isinstance(interval, Interval)
+    return interval
 
 
 def whole(ball: arb) -> int:
-    """The one integer in a ball."""
-    found = ball.unique_fmpz()
-    assert found is not None
-    return int(found)
+    """Return the one integer in a ball."""
+    integer = ball.unique_fmpz()
+    assert integer is not None
+    return int(integer)
 
 
 def of_balls(*balls: arb) -> Interval | None:
-    """The interval from the least to the largest number in the balls; None if one is not finite."""
+    """Return the smallest interval around all balls; None if one is not finite."""
     if not all(ball.is_finite() for ball in balls):
         return None
     if len(balls) == 1:
@@ -107,7 +107,7 @@ def of_balls(*balls: arb) -> Interval | None:
 
 
 def of_number(value: Number | mpf) -> Interval | Undefined:
-    """The interval of an exact number; a float is exactly the binary number that it is."""
+    """Return the interval of an exact number; a float is its exact binary number."""
     if isinstance(value, mp.mpf):
         if not mp.isfinite(value):
             return Undefined(f"the number {value}")
@@ -121,26 +121,25 @@ def of_number(value: Number | mpf) -> Interval | Undefined:
 
 
 Found: TypeAlias = "Interval | arb | None"
-"""What contains the values of a function; None, or not finite, if one may be infinite or not real.
-"""
+"""An enclosure of a function's values; None, or not finite, if one may be infinite or not real."""
 OnIntervals: TypeAlias = "Callable[..., Found]"
 Domain: TypeAlias = "Callable[..., bool]"
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """All numbers from the least to the largest one in either."""
+    """Return the interval from the smallest to the largest number of both."""
     return Interval(min(a.lower, b.lower), max(a.upper, b.upper))
 
 
 def constant(ball: arb) -> Interval:
-    """The interval of a finite ball."""
-    found = of_balls(ball)
-    assert found is not None
-    return found
+    """Return the interval of a finite ball."""
+    interval = of_balls(ball)
+    assert interval is not None
+    return interval
 
 
 def point(value: int) -> Interval:
-    """The interval that a number is, given as a ball is made."""
+    """Return the interval of a single number, which ``arb`` accepts."""
     ball = arb(value)
     return Interval(ball, ball)
 
@@ -161,10 +160,10 @@ def negative(a: Interval) -> Interval:
 
 
 def multiply(a: Interval, b: Interval) -> Interval:
-    """``a * b``: its ends are products of ends."""
-    found = of_balls(*(x * y for x, y in itertools.product(a.ends, b.ends)))
-    assert found is not None
-    return found
+    """``a * b``, whose ends are products of ends."""
+    product = of_balls(*(x * y for x, y in itertools.product(a.ends, b.ends)))
+    assert product is not None
+    return product
 
 
 def divide(a: Interval, b: Interval) -> Interval | None:
@@ -182,21 +181,22 @@ def absolute(x: Interval) -> Interval:
 
 
 def raised(x: Interval, p: int | Fraction) -> Interval | None:
-    """``x**p`` for an exact number p: real, so None for a root of what may be negative."""
+    """``x**p`` for an exact number p; None for a root of an interval with negative numbers."""
     if isinstance(p, Fraction):
         if x.lower < 0 or (p < 0 and x.lower <= 0):
             return None
         exponent = arb(fmpq(p.numerator, p.denominator))
+        # A square root is exact where it can be; a general power is rounded.
         root = p.denominator == 2
         return of_balls(
             *(t if t == 0 else t.sqrt() ** p.numerator if root else t**exponent for t in x.ends)
         )
     if p < 0 and x.has(0):
         return None
-    found = of_balls(*(t**p for t in x.ends))
-    if found is not None and p % 2 == 0 and p > 0 and x.has(0):
-        return Interval(arb(0), found.upper)
-    return found
+    result = of_balls(*(t**p for t in x.ends))
+    if result is not None and p % 2 == 0 and p > 0 and x.has(0):
+        return Interval(arb(0), result.upper)
+    return result
 
 
 def power(x: Interval, y: Interval) -> Interval | None:
@@ -211,6 +211,7 @@ def power(x: Interval, y: Interval) -> Interval | None:
         return of_balls(exponent.lower.exp(), exponent.upper.exp())
     if x.lower < 0 or y.lower < 0 or (y.lower <= 0 and y.is_point):
         return None
+    # From here on x and y start at 0 or above; 0**y is 0 for y > 0, and 1 at y = 0.
     top = power(Interval(x.upper, x.upper), y) if x.upper > 0 else Interval(arb(0), arb(0))
     bottom = Interval(arb(0), arb(0 if y.lower > 0 else 1))
     return None if top is None else hull(bottom, top)
@@ -220,13 +221,13 @@ def power(x: Interval, y: Interval) -> Interval | None:
 
 
 def rounded(rule: Callable[[Fraction], int]) -> Callable[[Interval], Interval]:
-    """A rule that rounds to an integer and never falls, of both ends, which are exact."""
+    """Lift a nondecreasing rule that rounds to an integer: apply it to both exact ends."""
 
     def at(t: arb) -> arb:
         mantissa, exponent = (int(k) for k in t.man_exp())
         if exponent >= 0:
             return t
-        if -exponent > mantissa.bit_length() + 8:  # so near to 0 that only its sign matters
+        if -exponent > mantissa.bit_length() + 8:  # so close to 0 that only the sign matters
             mantissa, exponent = (mantissa > 0) - (mantissa < 0), -8
         return arb(rule(Fraction(mantissa, 1 << -exponent)))
 
@@ -237,14 +238,14 @@ def rounded(rule: Callable[[Fraction], int]) -> Callable[[Interval], Interval]:
 
 
 def everywhere(*_: object) -> bool:
-    """The domain of what is defined for all real numbers."""
+    """The domain of functions defined for all real numbers."""
     return True
 
 
 def monotone(
     function: Callable[..., arb], domain: Domain = everywhere
 ) -> Callable[..., Interval | None]:
-    """A function monotone in every operand: its extremes are at corners of the box."""
+    """Lift a function monotone in every operand: its extremes are at corners of the box."""
 
     def value(*xs: Interval) -> Interval | None:
         if not domain(*xs):
@@ -257,13 +258,13 @@ def monotone(
 def even(
     function: Callable[[arb], arb], domain: Domain = everywhere
 ) -> Callable[[Interval], Interval | None]:
-    """An even function that is monotone for positive numbers, over a domain of their sizes."""
+    """Lift an even function that is monotone for positive numbers; the domain is that of |x|."""
     rising = monotone(function, domain)
     return lambda x: rising(absolute(x))
 
 
 def on_balls(function: Callable[..., arb], domain: Domain = everywhere) -> OnIntervals:
-    """A function of balls that is no further known."""
+    """Lift a function of balls of which no monotonicity is known."""
 
     def value(*xs: Interval) -> arb | None:
         return function(*(x.ball for x in xs)) if domain(*xs) else None
@@ -289,10 +290,10 @@ def between(low: int, high: int, closed: bool = False) -> Domain:
 
 
 def order(name: str, n: Interval) -> int:
-    """The integer that an order is; Unsupported for what is none, and for one that is too large."""
-    found = n.integer()
-    if found is None:
+    """Return an order as an integer; raise Unsupported for other numbers and for large ones."""
+    integer = n.integer()
+    if integer is None:
         raise Unsupported(f"enclose: {name} of the order {n}, which is not an integer")
-    if abs(found) > LARGEST_ORDER:
+    if abs(integer) > LARGEST_ORDER:
         raise Unsupported(f"enclose: {name} of the order {n}, beyond {LARGEST_ORDER}")
-    return found
+    return integer

@@ -1,4 +1,4 @@
-"""Numerical Jacobians that bound their own error, and how far analytical ones may be from them."""
+"""Numerical Jacobians that bound their own error, compared with analytical ones."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NEIGHBOURS = 4
-"""How many points, a few units in the last place away, show how rounding moves a derivative."""
+"""The number of points, a few units in the last place away, that show the effect of rounding."""
 
 SCATTERS = 4.0
-"""How many times as far as among those it may be off."""
+"""The error that passes, as a multiple of the scatter among those points."""
 
 
 @dataclass(frozen=True)
 class Numerical:
     """The Jacobian of one result by one input: arrays (elements of the input, of the result).
 
-    At a kink the slopes at its sides are ``low`` and ``high``; elsewhere both are the derivative.
-    ``error`` bounds how far they are off, ``unit`` is the unit roundoff, ``natural`` how large the
-    result is over the input, ``shapes`` those of the input and of the result.
+    At a kink, ``low`` and ``high`` are the slopes at its sides; elsewhere both are the derivative.
+    ``error`` bounds their error and ``unit`` is the unit roundoff.  ``natural`` is the size of the
+    result relative to the input.  ``shapes`` are those of the input and of the result.
     """
 
     low: Array
@@ -55,7 +55,7 @@ class Numerical:
     shapes: tuple[tuple[int, ...], tuple[int, ...]]
 
     def size(self) -> Array:
-        """The larger slope."""
+        """Return the larger absolute slope."""
         return np.asarray(np.fmax(np.abs(self.low), np.abs(self.high)))
 
 
@@ -84,23 +84,26 @@ class Derived:
         results: Sequence[Tensor],
         real: Sequence[int],
     ) -> dict[int, Numerical]:
-        """Extrapolated differences, or those at the given step."""
+        """Return extrapolated differences, or plain ones at the given step."""
         kinds = [results[k]._array.dtype for k in real]
         rounded = [kinds[i] for i, k in enumerate(real) for _ in range(results[k].numel())]
         sizes = np.cumsum([0, *(results[k].numel() for k in real)])
         rows = np.zeros((3, x.numel(), sizes[-1]))
         before = noise()
         try:
+            # Dropout and the like must not depend on how often the function is called.
             set_noise(SILENCE)
             for row, place in enumerate(np.ndindex(x._array.shape)):
 
                 def at(value: Any, place: tuple[int, ...] = place) -> Array:
                     by = float(value) - float(x._array[place])
                     try:
-                        found = moved(func, args, results, real, x, place, value, by)
+                        results_there = moved(func, args, results, real, x, place, value, by)
                     except (*OUTSIDE, RuntimeError, AssertionError):
                         return np.full(sizes[-1], np.nan)
-                    return np.concatenate([np.zeros(0), *(y.astype(float).ravel() for y in found)])
+                    return np.concatenate(
+                        [np.zeros(0), *(y.astype(float).ravel() for y in results_there)]
+                    )
 
                 line = Line(at, float(x._array[place]), x._array.dtype, rounded)
                 rows[:, row] = _stepped(line, self.eps) if self.eps else _sided(line)
@@ -122,11 +125,11 @@ class Derived:
         }
 
     def vanishes(self, n: Numerical) -> bool:
-        """It cannot be told from 0."""
+        """Whether the Jacobian cannot be distinguished from 0."""
         return bool(np.all((n.low <= n.error) & (-n.high <= n.error)))
 
     def mismatch(self, i: int, j: int, n: Numerical, a: np.ndarray) -> str | None:
-        """The component that is furthest from right, if one is wrong or cannot be told."""
+        """Describe the worst component if one is wrong or undecidable; None if all are right."""
         a = a.astype(float)
         with np.errstate(invalid="ignore", over="ignore"):
             size = np.fmax(np.abs(a), n.size())
@@ -135,12 +138,15 @@ class Derived:
             allowed = relative + (n.error if self.atol is None else self.atol)
             wrong = ~(off <= allowed) & ~np.isnan(n.low)
             doubtful = ~(allowed <= TELLS * size) & ~wrong
+            # Tolerances that the user gave decide alone.
             if self.atol is not None or self.rtol is not None:
                 doubtful[:] = False
             if self.atol is None and (wrong | doubtful).any():
                 largest = np.max(size, initial=0.0, where=np.isfinite(size))
                 scale = np.fmax(largest, n.natural)
                 cap = ROUNDINGS * n.unit * scale
+                # Rounding errors of the analytical Jacobian itself scatter between neighbouring
+                # points.
                 scatter = self._scatter(i, j, a)
                 wrong &= ~(off <= allowed + np.fmin(SCATTERS * scatter, cap))
                 residue = (a == 0) | (scatter >= TELLS * np.abs(a))
@@ -152,7 +158,7 @@ class Derived:
         if unknown.any():
             where = _where(unknown, n.shapes)
             return (
-                f"Nothing can be told of output {i} with respect to input {j}, {where}: the "
+                f"No verdict is possible on output {i} with respect to input {j}, {where}: the "
                 "differences of the values do not converge there, as at a jump or where the "
                 "slope or the value is infinite.  Move the point."
             )
@@ -170,37 +176,38 @@ class Derived:
         return None
 
     def _scatter(self, i: int, j: int, a: Array) -> Array:
-        """How far the analytical Jacobian moves with the last bits of the inputs."""
+        """Return the change of the analytical Jacobian with the last bits of the inputs."""
         if self._near is None:
             self._near = list(neighbours(self.func, self.args))
-        found = np.stack([near[i][j].astype(float) for near in self._near])
-        return np.asarray(np.abs(found - a).max(axis=0))
+        jacobians_near = np.stack([near[i][j].astype(float) for near in self._near])
+        return np.asarray(np.abs(jacobians_near - a).max(axis=0))
 
 
 def _sided(line: Line) -> tuple[Array, Array, Array]:
-    """Low and high slope and their error: the central differences', or those of the sides."""
-    found = line.estimate(lazy=True)
+    """Return the low and high slope and their error: central differences, or one-sided ones."""
+    central = line.estimate(lazy=True)
     floor = ROUNDINGS * (line.unit * np.abs(line.centre) + line.tiny) / max(abs(line.x), 1.0)
 
-    def open_(e: Estimate) -> NDArray[np.bool_]:
+    def unsettled_in(e: Estimate) -> NDArray[np.bool_]:
         return np.asarray(~((e.error <= TELLS * np.abs(e.value)) | (e.error <= floor)))
 
-    if open_(found).any():
-        found = line.estimate()
-    left, right, error = found.value, found.value, found.error
-    unsettled = open_(found)
+    # The lazy estimate stops early; spend all radii only where it is not good enough.
+    if unsettled_in(central).any():
+        central = line.estimate()
+    left, right, error = central.value, central.value, central.error
+    unsettled = unsettled_in(central)
     if unsettled.any():
         a, b = line.estimate("backward"), line.estimate("forward")
         a, b = _instead(a, b), _instead(b, a)
         sides = np.maximum(a.error, b.error)
-        taken = unsettled & (sides < found.error)
+        taken = unsettled & (sides < central.error)
         left, right = np.where(taken, a.value, left), np.where(taken, b.value, right)
         error = np.where(taken, sides, error)
     return np.minimum(left, right), np.maximum(left, right), error
 
 
 def _instead(side: Estimate, other: Estimate) -> Estimate:
-    """One side, or the other where the function is not defined at this one."""
+    """Return one side, or the other where the function is undefined at this one."""
     absent = np.isnan(side.value)
     pairs = zip(
         (other.value, other.error, other.settles),
@@ -211,7 +218,7 @@ def _instead(side: Estimate, other: Estimate) -> Estimate:
 
 
 def _stepped(line: Line, eps: float) -> tuple[Array, Array, Array]:
-    """The two-sided difference at a step, which has four times the error of that at half of it."""
+    """Return the two-sided difference at a step; halving the step divides its error by four."""
     whole, half = line.difference(eps), line.difference(eps / 2)
     rounding = 2 * line.unit * np.abs(line.centre) / eps
     return whole, whole, 4 / 3 * np.abs(whole - half) + rounding
@@ -220,25 +227,26 @@ def _stepped(line: Line, eps: float) -> tuple[Array, Array, Array]:
 def neighbours(
     func: Callable[..., object], args: Sequence[object]
 ) -> Iterator[list[list[np.ndarray]]]:
-    """The analytical Jacobians of all outputs at points a few units in the last place away."""
+    """Yield analytical Jacobians of all outputs at points a few units in the last place away."""
     rng = np.random.default_rng(0)
-    given = [x for x in args if isinstance(x, Tensor) and x.requires_grad]
-    kept = [x._array.copy() for x in given]
+    real_inputs = [x for x in args if isinstance(x, Tensor) and x.requires_grad]
+    saved = [x._array.copy() for x in real_inputs]
     for _ in range(NEIGHBOURS):
         try:
-            for x, k in zip(given, kept, strict=True):
+            for x, k in zip(real_inputs, saved, strict=True):
                 x._array[...] = k + np.spacing(np.abs(k)) * rng.integers(-4, 5, k.shape)
             outputs = [y for y in as_tuple(func(*args)) if y.requires_grad]
-            yield [jacobians(y, given) for y in outputs]
+            yield [jacobians(y, real_inputs) for y in outputs]
         finally:
-            for x, k in zip(given, kept, strict=True):
+            # The points were written into the user's tensors: restore them.
+            for x, k in zip(real_inputs, saved, strict=True):
                 x._array[...] = k
 
 
 def mismatch_text(
     i: int, j: int, n: Numerical, a: Array, wrong: NDArray[np.bool_], off: Array, allowed: Array
 ) -> str:
-    """What is said of the component that is furthest off among the wrong ones."""
+    """Describe the wrong component that is farthest off."""
     with np.errstate(invalid="ignore"):
         far = off / allowed
     far = np.where(np.isnan(far), np.inf, far)
@@ -258,7 +266,7 @@ def _where(
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     size: Array | None = None,
 ) -> str:
-    """The component of the Jacobian where ``size`` is largest among the chosen, in words."""
+    """Name the component of the Jacobian where ``size`` is largest among the chosen ones."""
     weight = chosen if size is None else np.where(chosen, size, -1.0)
     at = np.unravel_index(np.argmax(weight), chosen.shape)
     x, y = (

@@ -1,12 +1,13 @@
-"""Right up to rounding, inaccurate, a convention, or wrong: every component at every point.
+"""Judge every component at every point: right up to rounding, inaccurate, a convention, or wrong.
 
-What a correct computation may be off by has two parts.  The addends of the derivative are rounded:
-``u S``, S being the derivative with every addend replaced by its absolute value; where S leaves the
-floats, nothing can be said.  And inputs, or what is computed from them first, are rounded: so the
-derivatives at points a few units in the last place away are as good as that at the point.  At a
-kink these are the limits from all sides, and their convex hull is Clarke's subdifferential (Clarke,
-"Optimization and Nonsmooth Analysis", 1983, theorem 2.5.1): whatever lies in it, jointly for all
-inputs, is a convention.
+The error of a correct computation has two parts.  First, the addends of the derivative are rounded:
+``u S``, where S is the derivative with every addend replaced by its absolute value.  Where S leaves
+the floats, no verdict is possible.  Second, inputs and first intermediate results are rounded.  So
+derivatives at points a few units in the last place away are as good as the one at the point.
+
+At a kink these derivatives are the limits from all sides, and their convex hull is Clarke's
+subdifferential (Clarke, "Optimization and Nonsmooth Analysis", 1983, theorem 2.5.1).  Any element
+of it, jointly for all inputs, is a convention.
 """
 
 from __future__ import annotations
@@ -27,27 +28,27 @@ if TYPE_CHECKING:
     Points = Mapping[str, np.ndarray]
 
 ROUNDINGS = 32
-"""Units of rounding of S that a derivative may be off by and count as right."""
+"""The error of a right derivative, in units of rounding of S."""
 
 MOST_ROUNDINGS = 1000
-"""Units of rounding of S + G that an inaccurate derivative may be off by and pass."""
+"""The error of an inaccurate derivative that passes, in units of rounding of S + G."""
 
-_COARSE = 1e-6  # of S: what matters of a convention
-_EXTREME = 1e6  # beyond which the formula's own intermediate results may overflow
-_MOVES = 8  # neighbours that are looked at
-_APART = 1e3  # of what passes: derivatives that differ more are those of two sides
-_WIDER = 4  # how much more than theirs the range of rounding may be
-_MOST_SEARCHED = 8  # points at kinks for which more than the neighbours are asked
-_MOST_CONFIRMED = 3  # suspicious points of one output in one group that are evaluated in digits
+_COARSE = 1e-6  # the tolerance of a convention, relative to S
+_EXTREME = 1e6  # beyond, the formula's own intermediate results may overflow
+_MOVES = 8  # neighbours to evaluate
+_APART = 1e3  # derivatives that differ by more tolerances belong to two sides
+_WIDER = 4  # the full range of rounding, relative to the range of the neighbours
+_MOST_SEARCHED = 8  # points at kinks where a search goes beyond the neighbours
+_MOST_CONFIRMED = 3  # suspicious points of one output in one group to evaluate in digits
 
 
 @dataclass
 class Run:
-    """Points of one dtype, what came for them, what is exact, and how the two compare.
+    """Points of one dtype with the results there, the exact values, and the verdicts.
 
-    Arrays have the points as first axis; lists go by the outputs of the quantity.  ``wrong`` holds
-    the components that are no derivative, not even up to ``MOST_ROUNDINGS``, ``loose`` those that
-    are within these; ``conventions`` those that another convention at a kink explains.
+    Arrays have the points as first axis; lists follow the outputs of the quantity.  ``wrong`` masks
+    components beyond ``MOST_ROUNDINGS``.  ``loose`` masks inaccurate ones within that bound.
+    ``conventions`` masks those that another convention at a kink explains.
     """
 
     quantity: Quantity
@@ -57,7 +58,7 @@ class Run:
     got: list[np.ndarray]
     borders: Borders
     held: Sequence[str] = ()  # the inputs that are data, which have no neighbours
-    unit: float = 0.0  # G
+    unit: float = 0.0  # G, the usual size of a component
     exact: list[np.ndarray] = field(default_factory=list)
     scale: list[np.ndarray] = field(default_factory=list)
     wrong: list[np.ndarray] = field(default_factory=list)
@@ -73,18 +74,18 @@ class Run:
         return float(np.finfo(self.dtype).eps) / 2
 
     def at(self, row: int) -> dict[str, np.ndarray]:
-        """One of the points."""
+        """Return one of the points."""
         return {name: np.asarray(x[row]) for name, x in self.points.items()}
 
     def expected(self, row: int, i: int) -> np.ndarray:
-        """An output at a point, as mpmath numbers."""
+        """Return an output at a point, as mpmath numbers."""
         if (row, i) not in self.precise:
             self.precise[row, i] = self.quantity.precise(self.at(row), i)
         return self.precise[row, i]
 
 
 def typical(quantity: Quantity, points: Points) -> float:
-    """G: the median of the non-zero components at ordinary points."""
+    """Return G: the median of the non-zero components at ordinary points."""
     parts = [np.abs(y).ravel() for y in quantity.values(points)]
     sizes = np.concatenate(parts) if parts else np.zeros(0)
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
@@ -92,7 +93,7 @@ def typical(quantity: Quantity, points: Points) -> float:
 
 
 def judge(run: Run, rng: np.random.Generator, confirm: bool = True) -> None:
-    """Fill in how what came compares with what is exact; ``confirm`` what is wrong in digits."""
+    """Compare the results with exact values and fill in the masks; ``confirm`` uses digits."""
     quantity = run.quantity
     run.exact = quantity.values(run.points)
     run.scale = quantity.scales(run.points)
@@ -110,7 +111,7 @@ def judge(run: Run, rng: np.random.Generator, confirm: bool = True) -> None:
 
 
 def overflowing(run: Run, forward: Forward, rows: np.ndarray) -> np.ndarray:
-    """At which points no plain computation has anything finite to work with.
+    """Mask the points at which every plain computation meets undefined or infinite values.
 
     At very large or small numbers, intermediate results of the formula overflow, or products in
     the quantity do.
@@ -125,20 +126,20 @@ def overflowing(run: Run, forward: Forward, rows: np.ndarray) -> np.ndarray:
 
 
 def _any(masks: Sequence[np.ndarray], count: int) -> np.ndarray:
-    found = np.zeros(count, bool)
+    result = np.zeros(count, bool)
     for mask in masks:
-        found |= mask.reshape(count, -1).any(axis=1)
-    return found
+        result |= mask.reshape(count, -1).any(axis=1)
+    return result
 
 
 def _allowed(run: Run, i: int) -> np.ndarray:
-    """The rounding of addends that output ``i`` may show."""
+    """Return the rounding error of addends that output ``i`` may show."""
     tiny = float(np.finfo(run.dtype).smallest_normal)
     return np.asarray(ROUNDINGS * run.u * run.scale[i] + tiny)
 
 
 def _passing(run: Run, i: int) -> np.ndarray:
-    """What an inaccurate output ``i`` may be off by and pass."""
+    """Return the largest error with which an inaccurate output ``i`` passes."""
     return np.asarray(MOST_ROUNDINGS * run.u * (run.scale[i] + run.unit) + _allowed(run, i))
 
 
@@ -161,10 +162,10 @@ def _weigh(
     around = neighbours(points, run.held, run.dtype, _MOVES, rng)
     values = quantity.values(around)
     here = [d.reshape(len(rows), -1) for d in run.borders.values(points)]
-    there = [d.reshape(len(rows), _MOVES, -1) for d in run.borders.values(around)]
+    around_values = [d.reshape(len(rows), _MOVES, -1) for d in run.borders.values(around)]
     kinked = np.zeros(len(rows), bool)
     tied = run.borders.met(points)
-    for a, b in zip(here, there, strict=True):
+    for a, b in zip(here, around_values, strict=True):
         kinked |= (np.sign(b) != np.sign(a)[:, None]).any(axis=(1, 2))
     kinked |= tied
     run.kinked[rows] = tied
@@ -174,8 +175,8 @@ def _weigh(
         near = values[i].reshape(len(rows), _MOVES, *e.shape[1:])
         low = np.fmin(np.fmin.reduce(near, axis=1), e)
         high = np.fmax(np.fmax.reduce(near, axis=1), e)
-        # Eight neighbours show a part of what rounding in another order makes; beyond the sides of
-        # a kink there is no more.
+        # Eight neighbours show a part of the effect of rounding in another order.  Beyond the sides
+        # of a kink there is nothing to allow for.
         smooth = (~kinked).reshape(-1, *(1,) * (e.ndim - 1))
         margin = np.where(smooth, _WIDER * (high - low), 0.0)
         off = np.maximum(np.maximum(low - margin - g, g - high - margin), 0.0)
@@ -184,7 +185,7 @@ def _weigh(
         known = suspicious[i][rows]
         run.loose[i][rows] = ~fine & passing & known
         run.wrong[i][rows] = ~fine & ~passing & known
-        # Neighbours of a tie, as in a sort, that no comparison tells of.
+        # A tie, as in a sort, has neighbours on two sides that no comparison reveals.
         wide = high - low > _passing(run, i)[rows] * _APART
         apart |= wide.reshape(len(rows), -1).any(axis=1)
         off_by |= run.wrong[i][rows].reshape(len(rows), -1).any(axis=1)
@@ -195,10 +196,10 @@ def _weigh(
 
 
 def _weigh_kink(run: Run, row: int, tied: bool, search: bool, rng: np.random.Generator) -> bool:
-    """Whether what came at a kink lies in the hull of the derivatives around, for all inputs.
+    """Judge a result at a kink by the hull of the derivatives around, jointly for all inputs.
 
-    The result: whether sides had to be searched for.  Where that is not allowed any more, what is
-    not in the hull of the neighbours is not judged.
+    Return whether sides had to be searched for.  Without permission to search, a result outside
+    of the neighbours' hull is not judged.
     """
     n = len(run.got)
     got = np.concatenate([g[row].ravel() for g in run.got])
@@ -218,6 +219,7 @@ def _weigh_kink(run: Run, row: int, tied: bool, search: bool, rng: np.random.Gen
     differs = [~(np.abs(run.got[i][row] - run.exact[i][row]) <= passing[i]) for i in range(n)]
     spread = [np.ptp(np.concatenate([s, e[row : row + 1]]), axis=0) > 0
               for s, e in zip(sides, run.exact, strict=True)]  # fmt: skip
+    # A component without spread among the sides is blamed only if no other explains the failure.
     alone = not any((d & s).any() for d, s in zip(differs, spread, strict=True))
     for i in range(n):
         run.wrong[i][row] = False if inside else differs[i] & (spread[i] | alone)
@@ -226,7 +228,7 @@ def _weigh_kink(run: Run, row: int, tied: bool, search: bool, rng: np.random.Gen
 
 
 def _confirm(run: Run) -> None:
-    """Evaluate the worst points in digits; what was not evaluated counts if all that was does."""
+    """Evaluate the worst points in digits; the others count as wrong only if all these are."""
     for i, wrong in enumerate(run.wrong):
         flat = wrong.reshape(len(run.groups), -1)
         for group in dict.fromkeys(run.groups[flat.any(axis=1)].tolist()):
@@ -234,15 +236,15 @@ def _confirm(run: Run) -> None:
             chosen = rows[:: max(1, len(rows) // _MOST_CONFIRMED)][:_MOST_CONFIRMED]
             held = True
             for row in chosen:
-                kept = _still_wrong(run, i, int(row))
-                held &= bool(kept.any())
-                wrong[row] = kept
+                confirmed = _still_wrong(run, i, int(row))
+                held &= bool(confirmed.any())
+                wrong[row] = confirmed
             if not held:
                 wrong[np.setdiff1d(rows, chosen)] = False
 
 
 def _still_wrong(run: Run, i: int, row: int) -> np.ndarray:
-    """Which components that were called wrong are so by the exact value."""
+    """Mask the components that the exact value confirms as wrong."""
     precise = as_floats(run.expected(row, i))
     got, wrong = run.got[i][row], run.wrong[i][row]
     largest = float(np.finfo(run.dtype).max)

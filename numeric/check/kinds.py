@@ -1,8 +1,8 @@
-"""What kind of mistake explains what came: hypotheses, held against all points that were judged.
+"""Explain what kind of mistake was made: test hypotheses against all judged points.
 
-First, mistakes of the algebra, which show at ordinary points.  Then rounding: a derivative that is
-right in longer arithmetic loses digits in this one.  Last, the place: what is wrong lies there, and
-what is right does not.
+First come mistakes of the algebra, which show at ordinary points.  Then rounding: a derivative
+that is right in longer arithmetic loses digits in the given one.  Last comes the place: a region
+that contains all wrong values and no right ones.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from symdiff.graph.node import topological
 
 
 def explain(evidence: Evidence) -> Explanation:
-    """The kind of mistake that explains all that is wrong with an output."""
+    """Return the kind of mistake that explains all errors of an output."""
     run, i = evidence.run, evidence.output
     wrong = run.wrong[i]
     if np.isfinite(run.got[i][wrong]).mean() < 0.8:
         what = "nan" if np.isnan(run.got[i][wrong]).any() else "inf"
         return Explanation("nonfinite", f"{what} where the exact value is finite")
-    found = mistake(evidence)
-    if found:
-        return found
+    # The order matters: a simple mistake of algebra may look like lost digits, but not vice versa.
+    explanation = mistake(evidence)
+    if explanation:
+        return explanation
     if _rounds(evidence):
         return Explanation("cancellation", "right in longer arithmetic: digits cancel", True)
     return _narrow(evidence) or place(evidence) or Explanation("other", "no simple mistake fits")
 
 
 def _rounds(evidence: Evidence) -> bool:
-    """Whether longer arithmetic takes most of the error away, at points where it is largest."""
+    """Whether longer arithmetic removes most of the error at the worst points."""
     run, i = evidence.run, evidence.output
     longer = np.longdouble if run.dtype == np.float64 else np.float64
     better = []
@@ -40,25 +41,25 @@ def _rounds(evidence: Evidence) -> bool:
         if not wrong.any():
             continue
         before = np.abs(run.got[i][row] - run.exact[i][row])[wrong]
-        found = evidence.call({k: np.asarray(v, longer) for k, v in run.at(row).items()})
-        if found is None:  # the neighbours' values jump, and those of the exact derivative do not
+        longer_results = evidence.call({k: np.asarray(v, longer) for k, v in run.at(row).items()})
+        if longer_results is None:  # rounding makes neighbours jump, unlike the exact derivative
             around = [evidence.call(_next_to(run.at(row), run.dtype, k)) for k in range(1, 5)]
             jumps = [np.asarray(g[i])[wrong] for g in around if g is not None]
             better.append(bool(jumps) and bool((np.ptp(jumps, axis=0) > 0.1 * before).all()))
         else:
-            after = np.abs(found[i] - run.exact[i][row])[wrong]
+            after = np.abs(longer_results[i] - run.exact[i][row])[wrong]
             better.append(bool((after <= before / 30).all()))
     return bool(better) and sum(better) > len(better) / 2
 
 
 def _next_to(point: dict[str, np.ndarray], dtype: np.dtype, k: int) -> dict[str, np.ndarray]:
-    """The point with its inputs k units in the last place larger."""
+    """Move the inputs of a point up by k units in the last place."""
     eps = float(np.finfo(dtype).eps)
     return {name: np.asarray(x * (1 + k * eps), dtype) for name, x in point.items()}
 
 
 def _narrow(evidence: Evidence) -> Explanation | None:
-    """Errors of the size that float32 makes, or float16, everywhere, and that jump as roundings."""
+    """Recognise errors of the size of float32 or float16 everywhere that jump as roundings do."""
     run, i = evidence.run, evidence.output
     rows = np.flatnonzero(np.isin(run.groups, ORDINARY))
     off = np.abs(run.got[i] - run.exact[i])[rows] / (run.scale[i][rows] + run.unit)
@@ -77,17 +78,17 @@ def _narrow(evidence: Evidence) -> Explanation | None:
 
 
 def _jumps(evidence: Evidence, rows: np.ndarray, u: float) -> bool:
-    """Whether errors change by as much as they are when inputs change by a few roundings."""
+    """Whether errors change by their own size when inputs change by a few roundings."""
     run, i = evidence.run, evidence.output
     rows = rows[run.wrong[i][rows].reshape(len(rows), -1).any(axis=1)][:6]
     changes = []
     for row in map(int, rows):
         point = {k: np.asarray(x * (1 + 5 * u), x.dtype) for k, x in run.at(row).items()}
-        found = evidence.call(point)
-        if found is None:
+        results = evidence.call(point)
+        if results is None:
             continue
-        (there,) = run.quantity.values({k: x[None] for k, x in point.items()})[i : i + 1]
-        before, after = run.got[i][row] - run.exact[i][row], found[i] - there[0]
+        (exact,) = run.quantity.values({k: x[None] for k, x in point.items()})[i : i + 1]
+        before, after = run.got[i][row] - run.exact[i][row], results[i] - exact[0]
         wrong = run.wrong[i][row]
         changes.append(np.median((np.abs(after - before) / np.abs(before))[wrong]))
     return bool(changes) and float(np.median(changes)) > 0.1

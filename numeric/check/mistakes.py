@@ -1,9 +1,9 @@
-"""Mistakes of the algebra: hypotheses of what was computed instead, fitted to what came.
+"""Mistakes of the algebra: fit hypotheses about the wrong computation to its results.
 
-What came is the exact derivative with one part of it multiplied by a constant (-1 is a sign, 0 a
-missing term), or with its elements in other places, or with its conditions decided otherwise.  The
-parts are the terms of the derivative, and the contributions of single paths through the formula,
-which stopping the derivative at one operand removes.
+A result may be the exact derivative with one part multiplied by a constant (-1 is a wrong sign, 0 a
+missing term), with its elements in other places, or with its conditions decided otherwise.  The
+parts are the terms of the derivative, and the contributions of single paths through the formula.
+Stopping the derivative at one operand removes the paths through it.
 """
 
 from __future__ import annotations
@@ -28,21 +28,23 @@ if TYPE_CHECKING:
     from numeric.check.judging import Run
     from symdiff.graph.expr import Expr
 
-_FITTED = 12  # ordinary points at which hypotheses are fitted
-_HUGE = 1e100  # beyond which least squares overflow
-_MOST_PARTS = 24  # terms and paths that are tried
-_EXACT_FIT = 1e-4  # of what is to be explained: a part that leaves less explains it
+_FITTED = 12  # ordinary points for fitting hypotheses
+_HUGE = 1e100  # least squares overflow beyond
+_MOST_PARTS = 24  # terms and paths to try
+_EXACT_FIT = 1e-4  # a part explains an error if it leaves less than this fraction
 
 
 def mistake(evidence: Evidence) -> Explanation | None:
-    """One part of the derivative times a constant, or elements in other places."""
+    """Explain the results by one part of the derivative times a constant, or by moved elements."""
     run, i = evidence.run, evidence.output
     rows = np.flatnonzero(np.isin(run.groups, ORDINARY) & _finite(run.got[i]))
     if not len(rows):
         return None
     bad = run.wrong[i][rows].reshape(len(rows), -1).any(axis=1)
+    # Rare errors at ordinary points are no mistake of the algebra; see ``places``.
     if bad.mean() < 0.25:
         return None
+    # Right points belong to the fit: the hypothesis must explain them, too.
     rows = np.concatenate([rows[bad][: _FITTED // 2], rows[~bad][: _FITTED // 2]])
     got, exact = run.got[i][rows], run.exact[i][rows]
     scale = run.scale[i][rows] + run.unit + 1e-300
@@ -62,25 +64,26 @@ def _finite(x: np.ndarray) -> np.ndarray:
 
 
 class _Fit:
-    """What came at some points, and whether a hypothesis explains it."""
+    """The results at some points, and tests of hypotheses against them."""
 
     def __init__(self, got: np.ndarray, exact: np.ndarray, scale: np.ndarray, u: float) -> None:
         self.got, self.exact, self.scale, self.u = got, exact, scale, u
         self.off = got - exact
 
     def equal(self, other: np.ndarray) -> bool:
-        """Whether what came is this, but for one component in fifty."""
+        """Whether the results equal ``other``, up to one component in fifty."""
         if other.shape != self.got.shape:
             return False
         allowed = 1e3 * self.u * (self.scale + np.abs(other)) + _EXACT_FIT * np.abs(self.off)
         return bool((np.abs(self.got - other) <= allowed).mean() > 0.98)
 
     def part(self, part: np.ndarray, what: str, by: str) -> Explanation | None:
-        """Whether what came is the exact value with one part times a constant."""
+        """Test whether the results are the exact values with one part times a constant."""
         weight = np.where(np.isfinite(part), part / self.scale**2, 0.0)
         norm = float(np.sum(weight * np.nan_to_num(part)))
         if not norm > 0:
             return None
+        # The constant is the least squares fit, relative to the scale of each component.
         c = 1 + float(np.sum(weight * self.off)) / norm
         if not self.equal(self.exact + (c - 1) * part):
             return None
@@ -94,7 +97,7 @@ class _Fit:
 
 
 def _component(evidence: Evidence, fit: _Fit) -> Explanation | None:
-    """The same for the components that are wrong, the others being right."""
+    """Test the components that are always wrong, if the others are always right."""
     shape = fit.got.shape[1:]
     wrong = np.abs(fit.off) > 1e3 * fit.u * fit.scale
     always = wrong.mean(axis=0) > 0.5
@@ -103,12 +106,12 @@ def _component(evidence: Evidence, fit: _Fit) -> Explanation | None:
     part = np.where(always, fit.exact, 0.0)
     places = [list(map(int, p)) for p in np.argwhere(always)]
     word = f"component {places[0]}" if len(places) == 1 else f"components {places[:4]}"
-    found = fit.part(part, "", evidence.by)
-    return found and Explanation(found.kind, f"{found.why}, in {word} only")
+    explanation = fit.part(part, "", evidence.by)
+    return explanation and Explanation(explanation.kind, f"{explanation.why}, in {word} only")
 
 
 def _moved(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
-    """Elements in other places: transposed, shifted, reversed, or another input's."""
+    """Test for moved elements: transposed, shifted, reversed, or another input's."""
     exact, run = fit.exact, evidence.run
     for a in range(1, exact.ndim):
         for b in range(a + 1, exact.ndim):
@@ -137,7 +140,7 @@ def _moved(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | Non
 
 
 def _decided(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
-    """The derivative with a condition turned round, or taken as true or false everywhere."""
+    """Test the derivative with one condition negated, or taken as true or false everywhere."""
     f = evidence.run.quantity.outputs[evidence.output]
     order = topological([f])
     conditions = dict.fromkeys(x.args[0] for x in order if x.op is WHERE)
@@ -156,16 +159,16 @@ def _decided(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | N
 
 
 def _replaced(order: Sequence[Expr], f: Expr, node: Expr, other: Expr) -> Expr:
-    """An expression with another node in place of one."""
-    done = {node: other}
+    """Replace one node of an expression by another expression."""
+    rebuilt = {node: other}
     for n in order:
-        if n not in done:
-            done[n] = rebuild(n, tuple([done[x] for x in n.args]))
-    return done[f]
+        if n not in rebuilt:
+            rebuilt[n] = rebuild(n, tuple([rebuilt[x] for x in n.args]))
+    return rebuilt[f]
 
 
 def _turned(f: Expr) -> Iterator[tuple[str, Expr]]:
-    """The derivative with one square operand of its products transposed, in turn."""
+    """Yield the derivative with one square operand of its products transposed, one at a time."""
     order = topological([f])
     for node in order:
         if not isinstance(node.op, ops.Opaque) and not getattr(node.op, "sums", False):
@@ -178,7 +181,7 @@ def _turned(f: Expr) -> Iterator[tuple[str, Expr]]:
 
 
 def _untransposed(evidence: Evidence, rows: np.ndarray) -> np.ndarray:
-    """J w where a vjp is to be J' w, or the other way round; of shape (0,) if there is none."""
+    """Return J w in place of a vjp J' w, or the reverse; shape (0,) if neither makes sense."""
     quantity, forward = evidence.run.quantity, evidence.forward
     known = frozenset(sd.free_symbols([forward]))
     seeds = [x for x in quantity.symbols if x not in known]
@@ -193,45 +196,51 @@ def _untransposed(evidence: Evidence, rows: np.ndarray) -> np.ndarray:
 
 
 def _evaluated(run: Run, outputs: Sequence[Expr], rows: np.ndarray) -> list[np.ndarray]:
-    """Expressions of the quantity's symbols at some points."""
-    found = []
+    """Evaluate expressions of the quantity's symbols at some points."""
+    rows_of_values = []
     used = frozenset(sd.free_symbols(outputs))
     for row in rows:
         point = run.at(int(row))
         env = {x: number_array(x, point[x.name]) for x in run.quantity.symbols if x in used}
-        found.append(interpret(list(outputs), env))
-    return [np.stack([np.asarray(y, float) for y in column]) for column in zip(*found, strict=True)]
+        rows_of_values.append(interpret(list(outputs), env))
+    return [
+        np.stack([np.asarray(y, float) for y in column])
+        for column in zip(*rows_of_values, strict=True)
+    ]
 
 
 def _parts(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
-    """One term of the derivative, or the contribution of one path, times a constant."""
+    """Test one term of the derivative, or the contribution of one path, times a constant."""
     run, i = evidence.run, evidence.output
     exact = run.quantity.outputs[i]
     terms = _terms(exact)
     if len(terms) > 1:
         for term, value in zip(terms, _evaluated(run, terms, rows), strict=True):
-            found = fit.part(value, sd.text(term) if sd.count_nodes(term) < 40 else "", evidence.by)
-            if found:
-                return found
-        found = _jointly(fit, terms, _evaluated(run, terms, rows))
-        if found:
-            return found
+            explanation = fit.part(
+                value, sd.text(term) if sd.count_nodes(term) < 40 else "", evidence.by
+            )
+            if explanation:
+                return explanation
+        explanation = _jointly(fit, terms, _evaluated(run, terms, rows))
+        if explanation:
+            return explanation
     for what, stopped in _stopped(evidence):
         (value,) = _evaluated(run, [stopped], rows)
-        found = fit.part(fit.exact - value, f"through {what}", evidence.by)
-        if found:
-            return found
+        explanation = fit.part(fit.exact - value, f"through {what}", evidence.by)
+        if explanation:
+            return explanation
     return None
 
 
 def _jointly(fit: _Fit, terms: Sequence[Expr], values: Sequence[np.ndarray]) -> Explanation | None:
-    """All terms, each times a constant of its own."""
+    """Test all terms at once, each with its own constant."""
     if len(terms) > 6:
         return None
+    # Extreme components would overflow least squares and drown the others.
     columns = np.stack([(v / fit.scale).ravel() for v in values], axis=1)
     seen = (fit.got / fit.scale).ravel()
-    known = (np.abs(columns) < _HUGE).all(axis=1) & (np.abs(seen) < _HUGE)
-    c = np.linalg.lstsq(columns[known], seen[known], rcond=1e-9)[0]
+    moderate = (np.abs(columns) < _HUGE).all(axis=1) & (np.abs(seen) < _HUGE)
+    c = np.linalg.lstsq(columns[moderate], seen[moderate], rcond=1e-9)[0]
     if not fit.equal(np.tensordot(c, np.stack(values), 1)):
         return None
     k = int(np.argmin(np.abs(c)))
@@ -242,17 +251,17 @@ def _jointly(fit: _Fit, terms: Sequence[Expr], values: Sequence[np.ndarray]) -> 
 
 
 def _terms(f: Expr) -> list[Expr]:
-    """The addends of an expression, products and contractions of a sum distributed."""
+    """Return the addends of an expression; distribute products and contractions over sums."""
     todo: list[Expr] = [f]
-    found: list[Expr] = []
-    while todo and len(todo) + len(found) < _MOST_PARTS:
+    terms: list[Expr] = []
+    while todo and len(todo) + len(terms) < _MOST_PARTS:
         x = todo.pop(0)
         parts = _addends(x)
         if len(parts) > 1:
             todo += parts
         else:
-            found.append(x)
-    return found + todo
+            terms.append(x)
+    return terms + todo
 
 
 def _addends(x: Expr) -> list[Expr]:
@@ -274,7 +283,7 @@ def _addends(x: Expr) -> list[Expr]:
 
 
 def _stopped(evidence: Evidence) -> Iterator[tuple[str, Expr]]:
-    """The derivative without the paths through one operand of one node of the formula."""
+    """Yield the derivative without the paths through one operand of one node, one at a time."""
     quantity, forward = evidence.run.quantity, evidence.forward
     named = {x.name: x for x in quantity.symbols}
     seeds = {x: named[f"{name}_tangent"] for name, x in named.items() if f"{name}_tangent" in named}
@@ -310,15 +319,15 @@ def _with_detached(order: Sequence[Expr], total: Expr, node: Expr, k: int) -> Ex
 
 
 def _summed(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | None:
-    """One slice, or the mean, of what should be summed over an axis."""
+    """Test for a sum, mean or single slice where a sum over an axis is due, or the reverse."""
     run, i = evidence.run, evidence.output
     axes = range(1, fit.exact.ndim)
     for r in range(1, fit.exact.ndim):
-        for some in combinations(axes, r):
+        for reduced_axes in combinations(axes, r):
             for how, reduced in (("sum", np.sum), ("mean", np.mean)):
-                one = reduced(fit.exact, axis=some, keepdims=True)
+                one = reduced(fit.exact, axis=reduced_axes, keepdims=True)
                 if fit.equal(np.broadcast_to(one, fit.exact.shape)):
-                    named = [a - 1 for a in some]
+                    named = [a - 1 for a in reduced_axes]
                     return Explanation("broadcast", f"it is its {how} over axes {named}")
     x = run.quantity.outputs[i]
     while isinstance(x.op, ops.Reshape | ops.Barrier) or (
@@ -327,18 +336,19 @@ def _summed(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | No
         x = x.args[0]
     if not isinstance(x.op, ops.Contract) or not x.op.sums:
         return None
-    letters = dict.fromkeys(letter for word in x.op.letters for letter in word)
-    kept = [letter for letter in letters if letter not in x.op.out]
-    spelled = (*kept, *x.op.out)
+    labels = dict.fromkeys(label for word in x.op.letters for label in word)
+    summed = [label for label in labels if label not in x.op.out]
+    output_labels = (*summed, *x.op.out)
     if len(set(x.op.out)) < len(x.op.out) or any(x.op.created):
         return None
-    words = ["".join(chr(97 + c) for c in word) for word in (*x.op.letters, spelled)]
+    # Keep the summed axes as leading axes, to compare single slices with the result.
+    words = ["".join(chr(97 + c) for c in word) for word in (*x.op.letters, output_labels)]
     unsummed = sd.einsum(f"{','.join(words[:-1])}->{words[-1]}", *x.args)
     try:
         (value,) = _evaluated(run, [unsummed], rows)
     except (TypeError, ValueError):
         return None
-    lead = len(kept)
+    lead = len(summed)
     total = value.sum(axis=tuple(range(1, 1 + lead)))
     c = np.nanmedian(fit.exact / total.reshape(fit.exact.shape)) if total.size else np.nan
     for place in np.ndindex(*value.shape[1 : 1 + lead]):

@@ -1,4 +1,4 @@
-"""Two derivatives that know no rule: many digits, and differences with an error estimate."""
+"""Two derivatives that use no rule: many digits, and differences with an error estimate."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ DIGITS = 80
 
 
 def multiprecision(value: Expr, inputs: Sequence[Expr]) -> Callable[..., object]:
-    """``value``, a scalar expression of scalar ``inputs``, as a function of mpmath numbers.
+    """Turn a scalar expression of scalar ``inputs`` into a function of mpmath numbers.
 
-    It computes by components at the precision in force when it is called; it is nan where it has
-    no real value.  Raises ShapeError for an expression or input that is no scalar, and when called
-    Unsupported for an op that has no meaning by components.
+    The function computes by components at the current precision.  It is nan where there is no real
+    value.  Raises ShapeError for an expression or input that is not scalar.  A call raises
+    Unsupported for an op without a definition by components.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -55,7 +55,7 @@ def multiprecision(value: Expr, inputs: Sequence[Expr]) -> Callable[..., object]
 
 
 def precise_derivative(value: Callable[..., object], point: Array, order: Order) -> float:
-    """The derivative of ``value`` at ``point``, by numerical differentiation at 80 digits."""
+    """Differentiate ``value`` at ``point`` numerically, with 80 digits."""
     counts = tuple(order.count(k) for k in range(len(point)))
     with mpmath.workdps(DIGITS):
         return float(mpmath.diff(value, tuple(map(mpmath.mpf, point.tolist())), counts))
@@ -68,26 +68,26 @@ FIRST_STEP = 2.0**-5
 """Steps are 2^-5, 2^-6 .. 2^-13 of the variable's range (of the power of two below it)."""
 
 COLUMNS = 3
-"""How often Richardson's extrapolation is applied: errors in h^2, h^4, h^6 are removed."""
+"""The number of Richardson extrapolations: they remove errors in h^2, h^4, h^6."""
 
 TINY_STEP = 2.0**-20
-"""Of the range: sixth differences at such steps are far below any rounding error."""
+"""A step relative to the range: sixth differences at such steps are below any rounding error."""
 
 
 @dataclass(frozen=True)
 class Estimated:
-    """A derivative at each point and how far it may be off: inf where nothing can be said."""
+    """A derivative and a bound of its error at each point; inf where nothing is known."""
 
     value: Array
     error: Array
 
 
 class Differences:
-    """Central differences, extrapolated, of a function given by its values at many points.
+    """Extrapolated central differences of a function given by its values at many points.
 
-    ``value`` maps an array of shape (variables, points) to (points,); nothing else is known of it.
-    Each derivative comes with its own error estimate: the disagreement of neighbours in the
-    extrapolation, plus the rounding noise of the values, which is measured, over the steps.
+    ``value`` maps an array of shape (variables, points) to (points,).  Each derivative has its own
+    error estimate: the disagreement of neighbours in the extrapolation, plus the measured rounding
+    noise of the values divided by the steps.
     """
 
     def __init__(self, value: Callable[[Array], Array], points: Array, width: Array) -> None:
@@ -103,7 +103,7 @@ class Differences:
         return self.value(moved)
 
     def _noise(self) -> Array:
-        """The rounding error of the values, measured: rms of sixth differences (Hamming 1962)."""
+        """Measure the rounding error of the values: rms of sixth differences (Hamming 1962)."""
         weights = np.array([(-1) ** k * comb(6, k) for k in range(7)], dtype=float)
         weights /= np.sqrt(weights @ weights)
         noise = np.zeros_like(self.centre)
@@ -114,24 +114,24 @@ class Differences:
         return noise
 
     def _rounded(self, values: list[Array], steps: dict[int, float]) -> Array:
-        """What rounding errors at a stencil are relative to.
+        """Return the size to which rounding errors at a stencil are relative.
 
-        Not only the values, but also their change with relative changes of the variables: an
-        argument such as n*theta is rounded before a function of it is taken.
+        It includes the change of the values with relative changes of the variables: an argument
+        such as n*theta is rounded before a function takes it.
         """
         change = np.abs(np.subtract(values, self.centre)).max(axis=0)
         relative = sum(np.abs(self.points[i]) / step for i, step in steps.items())
         return np.asarray(np.abs(values).max(axis=0) + change * relative)
 
     def derivative(self, order: Order) -> Estimated:
-        """The derivative by one or two variables at every point."""
+        """Return the derivative by one or two variables at every point."""
         raw, noise = zip(
             *(self._level(order, FIRST_STEP / 2**k) for k in range(LEVELS)), strict=True
         )
         return extrapolate(np.stack(raw), np.stack(noise))
 
     def _level(self, order: Order, fraction: float) -> tuple[Array, Array]:
-        """The central difference at one step, and the noise in it."""
+        """Return the central difference at one step, and the noise in it."""
         i, j = order[0], order[-1]
         h, k = (fraction * float(self.steps[variable]) for variable in (i, j))
         if len(order) == 1:
@@ -149,13 +149,12 @@ class Differences:
 
 
 def extrapolate(raw: Array, noise: Array) -> Estimated:
-    """Richardson's extrapolation of ``raw[k]`` at steps h/2^k, whose error has even powers of h.
+    """Extrapolate ``raw[k]`` at steps h/2^k by Richardson's method; errors are even in h.
 
-    ``T_m[k] = T_(m-1)[k+1] + (T_(m-1)[k+1] - T_(m-1)[k]) / (4^m - 1)``, of which each point takes
-    the T_m[k] with the least estimated error, m >= 2.  The estimate is the noise at the finest step
-    plus the largest of four distances: to both parents (whose errors are a power of h larger), of
-    these to one another, and to the entry at twice the step.  One distance alone is small by
-    accident now and then.
+    ``T_m[k] = T_(m-1)[k+1] + (T_(m-1)[k+1] - T_(m-1)[k]) / (4^m - 1)``.  Each point takes the
+    T_m[k] with the least estimated error, m >= 2.  The estimate is the noise at the finest step
+    plus the largest of four distances: to both parents (whose errors are a power of h larger),
+    between these, and to the entry at twice the step.  A single distance may be small by accident.
 
     >>> estimated = extrapolate(np.array([[1 + 4.0**-k] for k in range(6)]), np.zeros((6, 1)))
     >>> float(estimated.value[0]), float(estimated.error[0]) < 0.01

@@ -1,4 +1,4 @@
-"""Two formulas at many points: whether they differ, where, and what kind of difference it is."""
+"""Two formulas at many points: find a difference, its place and its kind."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
     Point = dict[str, np.ndarray]
 
-_MOST_CONFIRMED = 8  # points of one group that seem to differ and are evaluated in digits
-_MOST_TRIALS = 120  # of simpler points
-_KEPT = 0.1  # of a relative difference: a simpler point may show less of it
+_MOST_CONFIRMED = 8  # points of one group that seem to differ, to evaluate in digits
+_MOST_TRIALS = 120  # trials of simpler points
+_KEPT = 0.1  # the part of a relative difference that a simpler point must still show
 
 
 @dataclass
 class Ground:
-    """Where two sides are compared: their points and borders."""
+    """The points and borders at which two sides are compared."""
 
     sides: Sides
     bounds: Mapping[str, tuple[float, float]]
@@ -49,37 +49,39 @@ class Ground:
 
     @cached_property
     def formulas(self) -> list[Expr]:
-        """Those of both sides."""
+        """The formulas of both sides."""
         return [s.formula for s in (self.sides.f, self.sides.g) if s.formula is not None]
 
     @cached_property
     def borders(self) -> Borders:
-        """Where the formulas change."""
+        """The borders at which the formulas change."""
         return Borders(self.formulas, [], self.sides.symbols, poles_and_kinks(self.formulas))
 
     @cached_property
     def places(self) -> Borders:
-        """By which a difference may be explained: also the signs of the inputs."""
+        """The borders that may explain a difference: also the signs of the inputs."""
         signs = [x < 0 for x in self.sides.symbols if x.dtype is float]
         return Borders(self.formulas, signs, self.sides.symbols, poles_and_kinks(self.formulas))
 
     def env(self, point: Mapping[str, np.ndarray]) -> dict[Expr, np.ndarray]:
-        """The values of the symbols at a point."""
+        """Return the values of the symbols at a point."""
         return {x: np.asarray(point[x.name]) for x in self.sides.symbols}
 
     @cached_property
     def drawn(self) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Points of all kinds, most of them where all formulas have values, and their groups."""
+        """Points of all kinds, mostly where all formulas have values, and their groups."""
         sides = self.sides
         if not sides.inputs:
-            kept = {name: np.asarray(x)[None] for name, x in sides.kept.items()}
-            return kept, np.array(["given"])
+            data = {name: np.asarray(x)[None] for name, x in sides.kept.items()}
+            return data, np.array(["given"])
         forwards = [Forward(f, sides.symbols) for f in self.formulas]
 
         def finite(drawn: points.Points) -> np.ndarray:
-            found = points.rounded(drawn, np.float64, sides.kept)
-            count = len(next(iter(found.values())))
-            values = [np.isfinite(v.values(found)).reshape(count, -1).all(axis=1) for v in forwards]
+            data_points = points.rounded(drawn, np.float64, sides.kept)
+            count = len(next(iter(data_points.values())))
+            values = [
+                np.isfinite(v.values(data_points)).reshape(count, -1).all(axis=1) for v in forwards
+            ]
             return np.asarray(np.logical_and.reduce(values))
 
         inside = points.discovered(sides.inputs, finite, self.rng)
@@ -92,7 +94,7 @@ class Ground:
             names.append("given")
         drawers = points.groups(self.borders, inside, self.rng, "float64")
         for group, (share, draw) in drawers.items():
-            # Some of them anywhere: there may be values outside of where both have them.
+            # Draw some of them anywhere: one formula may have values where the other has none.
             for inputs in (
                 (inside, list(sides.inputs)) if inside != list(sides.inputs) else (inside,)
             ):
@@ -122,64 +124,69 @@ class Pair:
             self.scale = self.quantity.scales(self.drawn)[0] + self.other.scales(self.drawn)[0]
         else:
             self.exact = self.got = self.scale = np.full((1, *map(int, f.shape)), np.nan)
-        self.differing = np.zeros(self.exact.shape, bool)  # in digits, or like others in digits
+        # confirmed in digits, or like such points
+        self.differing = np.zeros(self.exact.shape, bool)
         self.precise = 0
         self.jumps = jumps([f, g])
 
     def difference(self) -> Difference | None:
-        """The first difference, where both have values if there is such a one."""
-        found: list[Difference] = []
+        """Return the first difference, one where both have values if possible."""
+        differences: list[Difference] = []
         u = float(np.finfo(float).eps) / 2
         both = np.isfinite(self.exact) & np.isfinite(self.got)
         off = np.abs(self.exact - self.got) > ROUNDINGS * u * self.scale
         near = np.isfinite(self.scale)
-        self._confirm(found, both & near & off)
-        self._confirm(found, np.isfinite(self.exact) != np.isfinite(self.got), kept=False)
-        if not any(not d.domain for d in found):
+        self._confirm(differences, both & near & off)
+        self._confirm(differences, np.isfinite(self.exact) != np.isfinite(self.got), kept=False)
+        # Floats show no difference of values: try a sample of all points in digits.
+        if not any(not d.domain for d in differences):
             count = len(self.groups)
             for row in range(0, count, max(1, count // max(1, self.ground.budget // 10))):
-                self._noted(found, row)
-                if found and not found[-1].domain:
+                self._noted(differences, row)
+                if differences and not differences[-1].domain:
                     break
-        values = [d for d in found if not d.domain]
-        return min(values or found, key=length, default=None)
+        values = [d for d in differences if not d.domain]
+        return min(values or differences, key=length, default=None)
 
-    def _confirm(self, found: list[Difference], suspicious: np.ndarray, kept: bool = True) -> None:
-        """Evaluate some suspicious points of each group in digits."""
+    def _confirm(
+        self, differences: list[Difference], suspicious: np.ndarray, kept: bool = True
+    ) -> None:
+        """Evaluate some suspicious points of each group in digits; append to ``differences``."""
         rows = suspicious.reshape(len(self.groups), -1).any(axis=1)
         enough = 3 * _MOST_CONFIRMED
         for group in dict.fromkeys(self.groups[rows].tolist()):
             own = np.flatnonzero(rows & (self.groups == group))
             chosen = own[:: max(1, len(own) // _MOST_CONFIRMED)][:_MOST_CONFIRMED]
-            if len([d for d in found if not d.domain]) >= enough:
+            if len([d for d in differences if not d.domain]) >= enough:
                 chosen = chosen[:0]
-            held = np.array([self._noted(found, int(row)) for row in chosen], bool)
-            own = own if held.all() else chosen[held]  # what was not evaluated is like what was
+            confirmed = np.array([self._noted(differences, int(row)) for row in chosen], bool)
+            # Points that were not evaluated count like those that were, if these agree.
+            own = own if confirmed.all() else chosen[confirmed]
             if kept:
                 self.differing[own] = suspicious[own]
 
-    def _noted(self, found: list[Difference], row: int) -> bool:
+    def _noted(self, differences: list[Difference], row: int) -> bool:
         self.precise += 1
         difference = self._at({name: np.asarray(x[row]) for name, x in self.drawn.items()})
         if difference is None:
             return False
-        found.append(difference)
+        differences.append(difference)
         return True
 
     def _at(self, point: Point) -> Difference | None:
         return difference_at(self.f, self.g, self.ground.sides.symbols, point, self.jumps)
 
-    def simplest(self, found: Difference) -> Difference:
-        """A difference at the simplest point nearby."""
+    def simplest(self, difference: Difference) -> Difference:
+        """Return a difference of the same sort at the simplest point nearby."""
 
         def shown(trial: Point) -> tuple[Difference, None] | None:
-            there = self._at(trial) if self._inside(trial) else None
-            kept = there is not None and there.domain == found.domain
-            if there is None or not kept or there.size < _KEPT * found.size:
+            simpler = self._at(trial) if self._inside(trial) else None
+            same_sort = simpler is not None and simpler.domain == difference.domain
+            if simpler is None or not same_sort or simpler.size < _KEPT * difference.size:
                 return None
-            return there, None
+            return simpler, None
 
-        _, best, _ = simplest(found.point, (found, None), shown, _MOST_TRIALS)
+        _, best, _ = simplest(difference.point, (difference, None), shown, _MOST_TRIALS)
         return shortened(best, shown)
 
     def _inside(self, point: Point) -> bool:
@@ -189,18 +196,21 @@ class Pair:
             for name, (low, high) in bounds.items()
         )
 
-    def explained(self, found: Difference) -> Explanation:
-        """The kind of the difference."""
+    def explained(self, difference: Difference) -> Explanation:
+        """Return the kind of the difference."""
         if not self.differing.any():
-            return self._by_digits(found)
+            return self._by_digits(difference)
         of_g = self._evidence(self.quantity, self.exact, self.got)
         of_f = self._evidence(self.other, self.got, self.exact)
+        # Measure g by f first; a formula's mistake may only be simple when seen from the other.
         for evidence, name in ((of_g, "g"), (of_f, "f")):
-            one = mistake(evidence)
-            if one is not None:
-                return worded(one, name)
-        one = explain(of_g)
-        return worded(one, "g") if one.kind != "other" else worded(explain(of_f), "f")
+            explanation = mistake(evidence)
+            if explanation is not None:
+                return worded(explanation, name)
+        explanation = explain(of_g)
+        return (
+            worded(explanation, "g") if explanation.kind != "other" else worded(explain(of_f), "f")
+        )
 
     def _evidence(self, quantity: Quantity, exact: np.ndarray, got: np.ndarray) -> Evidence:
         count = len(self.groups)
@@ -224,16 +234,18 @@ class Pair:
         )
         return Evidence(run, 0, quantity.outputs[0], lambda p: None, frozenset(["float64"]))
 
-    def _by_digits(self, found: Difference) -> Explanation:
-        words = f"they differ by a relative {found.size:.3g}"
+    def _by_digits(self, difference: Difference) -> Explanation:
+        words = f"they differ by a relative {difference.size:.3g}"
         if self.ground.sides.symbols:
-            words += ", where floats show nothing"
+            words += "; floats do not show it"
         return Explanation("other", words)
 
 
-def worded(found: Explanation, name: str) -> Explanation:
-    """An explanation of the one of that name, measured by the other."""
-    if found.kind == "tie":
-        return replace(found, why="they differ where a border is met exactly, and nowhere else")
+def worded(explanation: Explanation, name: str) -> Explanation:
+    """Word an explanation of the formula ``name``, measured by the other one."""
+    if explanation.kind == "tie":
+        return replace(
+            explanation, why="they differ where a border is met exactly, and nowhere else"
+        )
     other = "f" if name == "g" else "g"
-    return replace(found, why=f"{name} beside {other}: {found.why}")
+    return replace(explanation, why=f"{name} beside {other}: {explanation.why}")

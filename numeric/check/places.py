@@ -1,4 +1,4 @@
-"""Where an output is wrong: on one side of a border, near it, in a tail, at zeros or ties."""
+"""The place of errors: one side of a border, near it, a tail, zeros or ties."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from numeric.check.judging import Run
 
 
-_NEAR = 1e-6  # of S + G
+_NEAR = 1e-6  # the error of a value that counts as right, relative to S + G
 
 _UNNAMED = "an intermediate result"
 
 
 def place(evidence: Evidence) -> Explanation | None:
-    """Where an output is wrong: on one side of a border, near it, in a tail, at zeros or ties."""
+    """Explain where an output is wrong: beside a border, near it, in a tail, at zeros or ties."""
     run, i = evidence.run, evidence.output
     wrong = run.wrong[i]
     clear = np.abs(run.exact[i]) > 1e3 * run.u * (run.scale[i] + run.unit)
-    # What passes because nobody knows it there, as sin(1e300), is not right.
+    # A value may pass because its exact value is unknown, such as sin(1e300); it is not right.
     near = np.abs(run.got[i] - run.exact[i]) <= _NEAR * (run.scale[i] + run.unit)
     right = ~wrong & clear & near
     rows = wrong.reshape(len(wrong), -1).any(axis=1)
+    # Cheap and specific explanations first; the vague one about all wrong values last.
     if run.kinked[rows].all():
         return Explanation("tie", "at a kink it lies outside the set of subgradients")
     return (
@@ -44,7 +45,7 @@ def place(evidence: Evidence) -> Explanation | None:
 
 
 def _somehow(evidence: Evidence) -> Explanation | None:
-    """What all wrong values have in common, wherever they are."""
+    """Explain the errors by a common property, wherever they are."""
     how = _inner(evidence, evidence.output)
     if not np.isfinite(
         evidence.run.got[evidence.output][evidence.run.wrong[evidence.output]]
@@ -56,7 +57,7 @@ def _somehow(evidence: Evidence) -> Explanation | None:
 
 
 def _inner(evidence: Evidence, i: int) -> str:
-    """How what is wrong differs: zero, or a constant part of what is right."""
+    """Describe the wrong values: zero, or a constant multiple of the right ones."""
     run = evidence.run
     wrong = run.wrong[i]
     got, exact = run.got[i][wrong], run.exact[i][wrong]
@@ -71,7 +72,7 @@ def _inner(evidence: Evidence, i: int) -> str:
 
 
 def _aligned(values: np.ndarray, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
-    """What belongs to each element of an output of ``shape``, to each row, or to each point."""
+    """Yield the values aligned with the elements of an output: by element, by row, or by point."""
     count = len(values)
     if values.shape == shape[: values.ndim]:
         ones = (1,) * (len(shape) - values.ndim)
@@ -81,6 +82,7 @@ def _aligned(values: np.ndarray, shape: tuple[int, ...]) -> Iterator[np.ndarray]
     if flat.shape[1] == 1:
         if values.shape != shape[: values.ndim]:
             yield np.broadcast_to(flat.reshape(count, *ones), shape)
+    # An array per point: try the element that decides a maximum, a minimum, or a border.
     elif flat.shape[1]:
         nearest = np.take_along_axis(flat, np.argmin(np.abs(flat), axis=1)[:, None], axis=1)[:, 0]
         for reduced in (flat.max(axis=1), flat.min(axis=1), nearest):
@@ -88,14 +90,17 @@ def _aligned(values: np.ndarray, shape: tuple[int, ...]) -> Iterator[np.ndarray]
 
 
 def _share(inside: np.ndarray, wrong: np.ndarray, right: np.ndarray) -> float:
-    """The part that is wrong of what is inside and could show it; 0 if wrong ones are outside."""
+    """Return the fraction of wrong values inside; 0 if some wrong values are outside.
+
+    Only values that are clearly right or wrong count.
+    """
     if not inside[wrong].all():
         return 0.0
     return float(wrong.sum() / max(1, (wrong | (right & inside)).sum()))
 
 
 def _cells(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
-    """Whether it is wrong on some sides of the formula's borders, and right on the others."""
+    """Test for errors on some sides of the formula's borders, and right values on the others."""
     run = evidence.run
     pairs = list(zip(run.borders.differences, run.borders.values(run.points), strict=True))
     signs = [(sd.text(d), next(iter(_aligned(v, wrong.shape)), None)) for d, v in pairs]
@@ -110,6 +115,7 @@ def _cells(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanat
         for c in np.unique(cell[wrong | right]).tolist():
             inside = cell == c
             share = (wrong & inside).sum() / (wrong & inside | right & inside).sum()
+            # A mixed cell refutes the hypothesis, so that the ``else`` branch does not run.
             if 0.2 < share < 0.8:
                 break
             if share >= 0.8:
@@ -124,7 +130,7 @@ def _cells(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanat
 
 
 def _mostly_right(evidence: Evidence, wrong: np.ndarray, outside: np.ndarray) -> bool:
-    """Whether enough of what is right at ordinary points is outside of where it is wrong."""
+    """Whether enough of the right values at ordinary points lie outside of the wrong region."""
     ordinary = np.isin(evidence.run.groups, ORDINARY)
     return bool(outside[ordinary].sum() > 0.1 * wrong[ordinary].sum())
 
@@ -138,7 +144,7 @@ def _side(known: Sequence[tuple[str, np.ndarray]], cell: int) -> str:
 
 
 def _sliver(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
-    """Whether it is wrong close to one of the formula's borders only."""
+    """Test for errors in a sliver next to one of the formula's borders."""
     run = evidence.run
     ordinary = np.isin(run.groups, ORDINARY)
     if not right[ordinary].any() or wrong[ordinary].mean() > right[ordinary].mean():
@@ -159,7 +165,7 @@ def _sliver(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explana
 
 
 def _magnitude(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
-    """Beyond a size of an input, or of an intermediate result, or below it."""
+    """Test for errors above or below a size of an input, or of an intermediate result."""
     how = _inner(evidence, evidence.output)
     small = None
     for name, opposite, values in _features(evidence):
@@ -168,7 +174,7 @@ def _magnitude(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Expl
                 v = np.nan_to_num(v, nan=0.0)
                 least = _rounded(float(v[wrong].min()), 4, np.floor)
                 most = _rounded(float(v[wrong].max()), 3, np.ceil)
-                beyond = v >= least  # what is said has to tell them apart, not what was met
+                beyond = v >= least  # use the rounded bound, because the message states it
                 inside = right & ~beyond
                 if (
                     least >= 1
@@ -185,7 +191,7 @@ def _magnitude(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Expl
 
 
 def _rounded(value: float, digits: int, towards: Callable[[float], float]) -> float:
-    """A number as it is said, rounded in a direction.
+    """Round a number to the digits of the message, in a direction.
 
     >>> _rounded(1.00001, 4, np.floor), _rounded(0.99999, 3, np.ceil)
     (1.0, 1.0)
@@ -197,9 +203,9 @@ def _rounded(value: float, digits: int, towards: Callable[[float], float]) -> fl
 
 
 def _features(evidence: Evidence) -> Iterator[tuple[str, str, np.ndarray]]:
-    """The inputs, that of the output first, then intermediate results of the formula.
+    """Yield the inputs, with that of the output first, then intermediate results of the formula.
 
-    With the text of each, that of its opposite, and its values.
+    Each comes with its text, the text of its negative, and its values.
     """
     run = evidence.run
     names = [x.name for x in run.quantity.symbols]
@@ -219,7 +225,7 @@ def _features(evidence: Evidence) -> Iterator[tuple[str, str, np.ndarray]]:
 
 
 def _equal(run: Run, wrong: np.ndarray, right: np.ndarray) -> Explanation | None:
-    """Where elements of an input are equal, as they are at the ties of a sort."""
+    """Test for errors where elements of an input are equal, as at the ties of a sort."""
     for name, x in run.points.items():
         flat = np.sort(np.asarray(x, float).reshape(len(x), -1), axis=1)
         alike = (flat[:, 1:] == flat[:, :-1]).any(axis=1)

@@ -1,4 +1,4 @@
-"""What checks found, drawn: errors of an audit, remainders of a Taylor test, worst errors."""
+"""Plots of checks: errors of an audit, remainders of a Taylor test, worst errors."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 ULPS = "error [ulp]"
 
 LEAST = 0.001
-"""Ulps: smaller errors are drawn there."""
+"""The lower edge of plots in ulps: smaller errors are drawn there."""
 
 MOST = 1e17
-"""Ulps: larger errors, and nan, are drawn there; of such a value nothing is right."""
+"""The upper edge in ulps, for larger errors and nan: such a value has no right digit."""
 
 _DECADES = 12
-"""Magnitudes that are farther from the median are drawn at the edges."""
+"""The range in decades: magnitudes farther from the median are drawn at the edges."""
 
 _SHAPES = "os^DvPX<>*"
 _LARGEST = 1e300
 
 
 def report(report: Report, ax: Axes | None) -> Picture:
-    """Errors against magnitudes; see ``Report.plot``."""
+    """Draw errors against magnitudes; see ``Report.plot``."""
     title = f"{report.verdict}: errors of the derivatives of {report.forward}"
     figure, one = _axes("plot", ax, 4.6)
     samples = report.samples
@@ -74,7 +74,7 @@ def report(report: Report, ax: Axes | None) -> Picture:
 
 
 def _near(magnitudes: np.ndarray) -> np.ndarray:
-    """Magnitudes around the median, where the axis is legible; those beyond at its ends.
+    """Return magnitudes around the median, where the axis is legible; clip the others.
 
     >>> _near(np.array([1e-300, 0.5, 1.0, 8.0, 1e20])).tolist()
     [1e-12, 0.5, 1.0, 8.0, 1000000000000.0]
@@ -86,7 +86,7 @@ def _near(magnitudes: np.ndarray) -> np.ndarray:
 
 
 def logarithmic(values: Sequence[float]) -> np.ndarray:
-    """Numbers that have logarithms, those that have none at the edges.
+    """Return positive numbers for a logarithmic axis; zero, inf and nan go to the edges.
 
     >>> logarithmic([0.0, 1.0, 8.0, float("inf"), float("nan")]).tolist()
     [0.5, 1.0, 8.0, 16.0, 16.0]
@@ -94,17 +94,17 @@ def logarithmic(values: Sequence[float]) -> np.ndarray:
     array = np.array(values, float)
     proper = array[np.isfinite(array) & (array > 0)]
     low, high = (proper.min(), proper.max()) if proper.size else (1.0, 1.0)
-    found = np.where(array == 0, low / 2, np.where(np.isfinite(array), array, high))
+    positive = np.where(array == 0, low / 2, np.where(np.isfinite(array), array, high))
     # Matplotlib's ticks overflow near the largest number.
-    found = np.clip(found, 1 / _LARGEST, _LARGEST)
-    return np.where(np.isfinite(array), found, 2 * found)
+    positive = np.clip(positive, 1 / _LARGEST, _LARGEST)
+    return np.where(np.isfinite(array), positive, 2 * positive)
 
 
 def _logarithmic_axes(ax: Axes, across: np.ndarray, up: np.ndarray) -> None:
-    """Logarithmic axes for these numbers, with ticks that do not overflow beside the largest."""
+    """Set logarithmic axes for these numbers, with ticks that do not overflow near the largest."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    # Limits come first: those of a linear scale would be carried over.
+    # Set the limits first: a linear scale would pass its own on.
     for values, limits in ((across, ax.set_xlim), (up, ax.set_ylim)):
         limits(*((values.min() / 3, values.max() * 3) if values.size else (0.1, 10.0)))
     ax.set(xscale="log", yscale="log")
@@ -116,15 +116,15 @@ def _logarithmic_axes(ax: Axes, across: np.ndarray, up: np.ndarray) -> None:
         axis.set_minor_locator(NullLocator())
 
 
-def taylor(found: Taylor, ax: Axes | None) -> Picture:
-    """Remainders against steps; see ``Taylor.plot``."""
+def taylor(test: Taylor, ax: Axes | None) -> Picture:
+    """Draw remainders against steps; see ``Taylor.plot``."""
     names = ("|f(x + hv) − f(x)|", "less the gradient's part", "less the Hessian's part, too")
     figure, one = _axes("plot", ax, 4.8)
     entries: dict[str, Artist] = {}
-    steps = found.table[0, :, 0]
-    for k in range(1, found.table.shape[2]):
+    steps = test.table[0, :, 0]
+    for k in range(1, test.table.shape[2]):
         colour = pictures.COLOURS[k - 1]
-        rows = np.where(found.table[..., k] > 0, found.table[..., k], np.nan)
+        rows = np.where(test.table[..., k] > 0, test.table[..., k], np.nan)
         for row in rows:
             (entries[names[k - 1]],) = one.plot(
                 steps, row, color=colour, marker=_SHAPES[k - 1], markersize=3.5, linewidth=1
@@ -139,56 +139,56 @@ def taylor(found: Taylor, ax: Axes | None) -> Picture:
                 linestyle=("--", ":", "-.")[k - 1],
                 linewidth=1.2,
             )
-    drawn = found.table[..., 1:]
+    drawn = test.table[..., 1:]
     _logarithmic_axes(one, steps, drawn[np.isfinite(drawn) & (drawn > 0)])
     one.set_xlabel("step h")
     one.set_ylabel("remainder")
-    title = f"Taylor test: {found.verdict}, {_counted(len(found.table), 'direction')}"
+    title = f"Taylor test: {test.verdict}, {_counted(len(test.table), 'direction')}"
     return _finished(figure, one, ax, title, entries)
 
 
-def certificate(found: Certificate, ax: Axes | None) -> Picture:
-    """The worst errors, and where they are; see ``Certificate.plot``."""
-    names = list(found.ulps)
-    kind = "at most, proven" if found.method == "proven" else "at worst, as far as was found"
-    over = ", ".join(f"{number(a)} ≤ {x} ≤ {number(b)}" for x, (a, b) in found.box.items())
-    title = f"{found.dtype}, {over}: {kind}"
-    located = len(found.box) <= 2 and ax is None
-    where: Mapping[str, Mapping[str, float]] = found.point if located else {}
+def certificate(result: Certificate, ax: Axes | None) -> Picture:
+    """Draw the worst errors and their places; see ``Certificate.plot``."""
+    names = list(result.ulps)
+    kind = "at most, proven" if result.method == "proven" else "at worst, as far as was found"
+    over = ", ".join(f"{number(a)} ≤ {x} ≤ {number(b)}" for x, (a, b) in result.box.items())
+    title = f"{result.dtype}, {over}: {kind}"
+    located = len(result.box) <= 2 and ax is None
+    where: Mapping[str, Mapping[str, float]] = result.point if located else {}
     figure, one = _axes("plot", ax, 1.9 + 0.55 * len(names) + (2.6 if where else 0), bool(where))
     axes = figure.axes if where else [one]
-    sizes = logarithmic(list(found.ulps.values()))
+    sizes = logarithmic(list(result.ulps.values()))
     low = min(0.05, float(sizes.min()) / 2)
-    sizes = np.where(np.array(list(found.ulps.values())) == 0, low, sizes)
+    sizes = np.where(np.array(list(result.ulps.values())) == 0, low, sizes)
     high = float(sizes.max())
     colours = [pictures.COLOURS[k % len(pictures.COLOURS)] for k in range(len(names))]
     one.barh(range(len(names)), sizes - low, left=low, color=colours, height=0.6)
     one.set(xscale="log", xlim=(low, high * (2 * high / low) ** 0.2))
-    _ticks(one, [pictures.fitted(_placed(found, name), 3, 26) for name in names])
+    _ticks(one, [pictures.fitted(_placed(result, name), 3, 26) for name in names])
     for k, (name, size) in enumerate(zip(names, sizes, strict=True)):
-        told = number(found.ulps[name])
-        one.text(float(size) * 1.15, k, told, va="center", size=pictures.SMALL)
+        label = number(result.ulps[name])
+        one.text(float(size) * 1.15, k, label, va="center", size=pictures.SMALL)
     one.invert_yaxis()
     one.set_xlabel(ULPS)
     if where:
-        _located(axes[1], found, names, colours)
+        _located(axes[1], result, names, colours)
         pictures.dressed(axes[1])
     return _finished(figure, one, ax, title, {})
 
 
-def _placed(found: Certificate, name: str) -> str:
-    """An output, and where its error is worst."""
-    if name not in found.point:
+def _placed(result: Certificate, name: str) -> str:
+    """Return an output's name, with the place of its worst error."""
+    if name not in result.point:
         return name
-    return f"{name}, at {', '.join(f'{x} = {number(v)}' for x, v in found.point[name].items())}"
+    return f"{name}, at {', '.join(f'{x} = {number(v)}' for x, v in result.point[name].items())}"
 
 
-def _located(ax: Axes, found: Certificate, names: Sequence[str], colours: Sequence[str]) -> None:
-    """The box, and in it the worst points."""
-    variables = list(found.box)
-    lengths = [tuple(map(float, found.box[x])) for x in variables]
+def _located(ax: Axes, result: Certificate, names: Sequence[str], colours: Sequence[str]) -> None:
+    """Draw the box with the worst points in it."""
+    variables = list(result.box)
+    lengths = [tuple(map(float, result.box[x])) for x in variables]
     for k, name in enumerate(names):
-        at: Mapping[str, float] = found.point.get(name, {})
+        at: Mapping[str, float] = result.point.get(name, {})
         if at:
             numbers = [at[x] for x in variables]
             height = numbers[1] if len(numbers) > 1 else float(k)
@@ -206,12 +206,12 @@ def _located(ax: Axes, found: Certificate, names: Sequence[str], colours: Sequen
 
 
 def _ticks(ax: Axes, labels: Sequence[str]) -> None:
-    """One tick for each label, from 0 on."""
+    """Set one tick for each label, from 0 on."""
     ax.set_yticks(range(len(labels)), [pictures.legible(s) for s in labels], parse_math=False)
 
 
 def _open(low: float, high: float) -> tuple[float, float]:
-    """Ends of axes that do not fall together."""
+    """Return the ends of an axis, moved apart if they are equal."""
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
@@ -220,7 +220,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _axes(what: str, ax: Axes | None, height: float, two: bool = False) -> tuple[Any, Axes]:
-    """The figure and its first axes: new ones, unless axes are given."""
+    """Return the figure and its first axes; make new ones unless axes are given."""
     if ax is not None:
         return ax.figure, ax
     figure, axes = pictures.canvas(what, height, nrows=1 + two)
@@ -230,7 +230,7 @@ def _axes(what: str, ax: Axes | None, height: float, two: bool = False) -> tuple
 def _finished(
     figure: Any, one: Axes, given: Axes | None, title: str, entries: Mapping[str, Artist]
 ) -> Picture:
-    """The picture, with its title and its legend."""
+    """Return the picture, with its title and its legend."""
     pictures.dressed(one)
     labels = list(entries)
     if given is None:

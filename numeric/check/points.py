@@ -1,10 +1,11 @@
-"""Where derivatives are looked at: not only ordinary points, but those at which they go wrong.
+"""The points of an audit: ordinary ones, and those at which derivatives go wrong.
 
-A derivative that is wrong everywhere shows at any point.  Those that get past other checks are
-wrong in tails, at zeros and ties, on one side of a border, in a sliver beside it, or for one
-magnitude in thousands.  So points come in groups: ordinary ones; single elements, whole inputs and
-all of them swept over the magnitudes; numbers that are special; and the borders of the formula's
-own comparisons, approached from both sides at distances of all magnitudes.
+A derivative that is wrong everywhere shows at any point.  Mistakes that other checks miss hide in
+tails, at zeros and ties, on one side of a border, in a sliver next to it, or at one magnitude in
+thousands.  So points come in groups.  There are ordinary points, and points with single elements,
+single inputs or all inputs swept over the magnitudes.  There are special numbers.  There are points
+at the borders of the formula's own comparisons, approached from both sides at distances of all
+magnitudes.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ SHARES = {
     "special": 0.12,
     "beside": 0.23,
 }
-"""Of the points that are looked at: those of each group."""
+"""The fraction of the points in each group."""
 
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, 10.0, 0.25])
-_SPARE = 5  # powers of ten below the largest number
-_STEPS = 48  # into which the line is cut on which a border is looked for
-_HALVINGS = 70
+_SPARE = 5  # decades below the largest number
+_STEPS = 48  # cells of a line on which borders are searched
+_HALVINGS = 70  # enough to bisect to neighbouring floats
 
 
 @dataclass(frozen=True)
 class Input:
-    """What is known of an input: how its numbers may be drawn."""
+    """An input, and how its numbers may be drawn."""
 
     name: str
     shape: tuple[int, ...]
@@ -48,10 +49,10 @@ class Input:
     high: float = np.inf
     mode: str = "real"
     given: object = None  # an example
-    seed: bool = False  # a cotangent or tangent: what is linear in it needs few magnitudes
+    seed: bool = False  # a cotangent or tangent: derivatives are linear in it, so few magnitudes do
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Ordinary numbers: 0.1 <= |x| <= 10 with equal chances for each magnitude, or normal."""
+        """Draw ordinary numbers: normal, or 0.1 <= |x| <= 10 with all magnitudes equally likely."""
         size = (count, *self.shape)
         if np.isfinite(self.low) and np.isfinite(self.high):
             return rng.uniform(self.low, self.high, size)
@@ -60,7 +61,7 @@ class Input:
         return self.inside(np.where(which, logarithmic, rng.normal(size=size)), rng)
 
     def swept(self, count: int, rng: np.random.Generator, low: float, high: float) -> np.ndarray:
-        """Numbers whose magnitude is 10^low .. 10^high, the same up to a factor at each point."""
+        """Draw numbers of magnitude 10^low .. 10^high, the same up to a factor at each point."""
         axes = (1,) * len(self.shape)
         scale = rng.uniform(low, high, (count, *axes))
         spread = rng.uniform(-0.5, 0.5, (count, *self.shape)) * (rng.random((count, *axes)) < 0.7)
@@ -70,7 +71,7 @@ class Input:
         return self.inside(size * np.where(rng.random((count, *axes)) < 0.5, signs, alike), rng)
 
     def inside(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """``x`` in the form that the input takes, and in its domain."""
+        """Transform ``x`` to the form that the input takes, and move it into its domain."""
         if self.mode == "positive":
             x = np.abs(x)
         elif self.mode == "unit":
@@ -81,6 +82,7 @@ class Input:
             x = 1 + np.abs(x)
         elif self.mode == "definite":
             n = self.shape[-1]
+            # Add a multiple of the identity, to keep the matrix well conditioned.
             x = x @ np.swapaxes(x, -1, -2) + (0.1 + np.abs(x).max(axis=(-1, -2), keepdims=True)) * (
                 np.eye(n)
             )
@@ -90,10 +92,12 @@ class Input:
 
     def _within(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         outside = ~((x >= self.low) & (x <= self.high))
+        # One bound only: reflect to the inside, at the same distance from the bound.
         if not np.isfinite(self.low) or not np.isfinite(self.high):
             end, way = (self.low, 1) if np.isfinite(self.low) else (self.high, -1)
             return np.where(outside, end + way * np.abs(x), x)
         width = self.high - self.low
+        # Two bounds: numbers outside go near one of the ends, at distances of all magnitudes.
         near = rng.choice([0.0, 1.0], x.shape)
         distance = np.minimum(1, 10.0 ** rng.uniform(-17, 0, x.shape))
         ends = self.low + width * np.abs(near - distance)
@@ -101,7 +105,7 @@ class Input:
 
 
 MODES = ("real", "positive", "between", "unit", "greater", "definite")
-"""Of an input: any numbers, positive, in (-1, 1), in (0, 1), above 1, positive definite."""
+"""The forms of an input: real, positive, in (-1, 1), in (0, 1), above 1, positive definite."""
 
 
 def _signed(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
@@ -109,24 +113,24 @@ def _signed(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
 
 
 def ordinary(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
-    """Ordinary points."""
+    """Draw ordinary points."""
     return {x.name: x.draw(count, rng) for x in inputs}
 
 
 def tails(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
-    """All inputs, or all but one, at magnitudes from 1 to 1000."""
+    """Draw all inputs, or all but one, at magnitudes from 1 to 1000."""
     return _partly(inputs, count, rng, 0, 3)
 
 
 def wide(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
-    """All inputs, or some, at magnitudes from 1e-12 to 1e8."""
+    """Draw all inputs, or some, at magnitudes from 1e-12 to 1e8."""
     return _partly(inputs, count, rng, -12, 8)
 
 
 def extreme(inputs: Sequence[Input], count: int, rng: np.random.Generator, dtype: Any) -> Points:
-    """Inputs at any magnitude of the dtype, subnormal ones included.
+    """Draw inputs at any magnitude of the dtype, subnormal ones included.
 
-    The largest ones are left out: 2*x is to be finite, as the derivative of sin(x)**2 wants.
+    The largest ones are left out, because derivatives such as that of sin(x)**2 need a finite 2*x.
     """
     info = np.finfo(dtype)
     low, high = np.log10(float(info.smallest_subnormal)), np.log10(float(info.max)) - _SPARE
@@ -136,7 +140,7 @@ def extreme(inputs: Sequence[Input], count: int, rng: np.random.Generator, dtype
 def _partly(
     inputs: Sequence[Input], count: int, rng: np.random.Generator, low: float, high: float
 ) -> Points:
-    """Each input swept in most points, ordinary in the others."""
+    """Sweep each input in most points, and keep it ordinary in the others."""
     points: Points = {}
     for x in inputs:
         swept = x.swept(count, rng, *((-1, 1) if x.seed else (low, high)))
@@ -146,21 +150,21 @@ def _partly(
 
 
 def single(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
-    """Ordinary points at which one element is swept from 1e-18 to 1e4, most often from 1 to 1e3."""
+    """Draw ordinary points with one element swept from 1e-18 to 1e4, mostly from 1 to 1e3."""
     points = ordinary(inputs, count, rng)
     own = [x for x in inputs if not x.seed and int(np.prod(x.shape)) > 0]
     for k in range(count) if own else ():
         x = own[rng.integers(len(own))]
         low, high = (0, 3) if rng.random() < 0.5 else (-18, 4)
         magnitude = 10.0 ** rng.uniform(low, high) * rng.choice([-1.0, 1.0])
-        row = np.array(points[x.name][k])  # of a scalar input, too, an array that is written to
+        row = np.array(points[x.name][k])  # an array even for a scalar input, to write into
         row.reshape(-1)[rng.integers(row.size)] = magnitude
         points[x.name][k] = x.inside(row[None], rng)[0] if x.mode != "definite" else row
     return points
 
 
 def special(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Points:
-    """Zeros, small integers, equal elements, equal inputs, one element other than 0, subnormals."""
+    """Draw zeros, small integers, equal elements, equal inputs, unit vectors, subnormals."""
     points = ordinary(inputs, count, rng)
     for k in range(count):
         pattern = k % 8
@@ -168,7 +172,7 @@ def special(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Po
         for x in inputs:
             if x.seed or not int(np.prod(x.shape)) or rng.random() < 0.2:
                 continue
-            row = np.array(points[x.name][k])  # of a scalar input, too, an array that is written to
+            row = np.array(points[x.name][k])  # an array even for a scalar input, to write into
             flat = row.reshape(-1)
             some = rng.random(flat.shape) < rng.choice([0.3, 1.0])
             some[rng.integers(flat.size)] = True
@@ -199,11 +203,11 @@ def special(inputs: Sequence[Input], count: int, rng: np.random.Generator) -> Po
 def beside(
     borders: Borders, inputs: Sequence[Input], count: int, rng: np.random.Generator
 ) -> Points:
-    """Points on the borders and beside them, at distances of 1e-17 to 1 of what was moved.
+    """Draw points on the borders and next to them, at relative distances of 1e-17 to 1.
 
-    From ordinary points one element is moved (in a third of the points, all of them) until a
-    comparison changes; the place is found by bisection.  Every border that is found gives several
-    points: itself, both neighbours, and others on both sides.
+    From ordinary points one element moves (in a third of the points, all of them) until a
+    comparison changes; bisection finds the place.  Every border gives several points: itself, both
+    neighbours, and others on both sides.
     """
     starts = max(4, count // 6)
     base = ordinary(inputs, starts, rng)
@@ -217,15 +221,15 @@ def beside(
             for x in own:
                 direction[x.name][k] = rng.normal(size=x.shape)
     crossing = _Crossing(borders, base, direction)
-    found, low, high = crossing.bisected(rng)
-    if not len(found):
+    lines, low, high = crossing.bisected(rng)
+    if not len(lines):
         return {x.name: np.zeros((0, *x.shape)) for x in inputs}
     reach = np.maximum(np.abs(low), 0.1)
     steps = [low, high]
-    while len(steps) * len(found) < count:
-        distance = 10.0 ** rng.uniform(-17, 0, len(found)) * reach
+    while len(steps) * len(lines) < count:
+        distance = 10.0 ** rng.uniform(-17, 0, len(lines)) * reach
         steps.append(low + _signed(rng, distance))
-    moved = [crossing.at(found, step) for step in steps]
+    moved = [crossing.at(lines, step) for step in steps]
     points = {x.name: np.concatenate([m[x.name] for m in moved])[:count] for x in inputs}
     for x in inputs:
         points[x.name] = np.clip(points[x.name], x.low, x.high)
@@ -233,26 +237,26 @@ def beside(
 
 
 class _Crossing:
-    """Lines through points, and where a comparison changes on them."""
+    """Lines through points, and the places on them where a comparison changes."""
 
     def __init__(self, borders: Borders, base: Points, direction: Points) -> None:
         self.borders, self.base, self.direction = borders, base, direction
         self.count = len(next(iter(base.values())))
 
     def at(self, which: np.ndarray, step: np.ndarray) -> Points:
-        """The points ``base + step * direction`` of some lines."""
+        """Return the points ``base + step * direction`` of some lines."""
         return {
             name: x[which] + step.reshape(-1, *(1,) * (x.ndim - 1)) * self.direction[name][which]
             for name, x in self.base.items()
         }
 
     def _differences(self, which: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """All differences there, of shape (lines, differences)."""
-        found = self.borders.values(self.at(which, step))
-        return np.concatenate([d.reshape(len(which), -1) for d in found], axis=1)
+        """Return all differences there, as an array of shape (lines, differences)."""
+        differences = self.borders.values(self.at(which, step))
+        return np.concatenate([d.reshape(len(which), -1) for d in differences], axis=1)
 
     def bisected(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The lines that cross a border, and the two neighbouring steps between which they do."""
+        """Return the lines that cross a border, and the neighbouring steps on its two sides."""
         half = np.concatenate([np.linspace(0, 4, _STEPS // 4), np.geomspace(5, 100, _STEPS // 4)])
         grid = np.concatenate([-half[:0:-1], half]) + rng.uniform(-0.01, 0.01)
         lines = np.arange(self.count)
@@ -262,6 +266,7 @@ class _Crossing:
         changes = (signs[:, 1:] != signs[:, :-1]) & np.isfinite(signs[:, 1:] + signs[:, :-1])
         chosen = []
         for k in lines:
+            # One crossing of each line, at random, so that no border takes all points.
             places = np.argwhere(changes[k])
             if len(places):
                 chosen.append((k, *places[rng.integers(len(places))]))
@@ -281,7 +286,7 @@ class _Crossing:
 def groups(
     borders: Borders, inputs: Sequence[Input], rng: np.random.Generator, dtype: object
 ) -> dict[str, tuple[float, Callable[[int], Points]]]:
-    """The groups of points by name: the share of each, and how so many of it are drawn."""
+    """Return the groups of points by name: the fraction of each, and a function that draws n."""
     draw: dict[str, Callable[[int], Points]] = {
         "ordinary": lambda n: ordinary(inputs, n, rng),
         "single": lambda n: single(inputs, n, rng),
@@ -300,38 +305,39 @@ def groups(
 def discovered(
     inputs: Sequence[Input], finite: Callable[[Points], np.ndarray], rng: np.random.Generator
 ) -> list[Input]:
-    """The inputs, drawn in such a way that most ordinary points are in the formula's domain.
+    """Choose the form of each input so that most ordinary points are in the formula's domain.
 
-    ``finite`` says for each point whether the formula has a value there.  An input without example
-    and bounds of its own may turn out to be, say, the positive one.
+    ``finite`` masks the points at which the formula has a value.  An input without example and
+    bounds may turn out to be positive, for example.
     """
-    found = list(inputs)
+    chosen = list(inputs)
     count = 64
 
     def share() -> float:
-        return float(finite(ordinary(found, count, rng)).mean())
+        return float(finite(ordinary(chosen, count, rng)).mean())
 
     best = share()
+    # Twice, because the form of one input may depend on that of another.
     for _ in range(2):
-        for k, x in enumerate(found):
+        for k, x in enumerate(chosen):
             if best >= 0.5 or x.given is not None or np.isfinite([x.low, x.high]).any():
                 continue
             for mode in MODES[1:]:
                 square = len(x.shape) >= 2 and x.shape[-1] == x.shape[-2]
                 if mode == "definite" and not square:
                     continue
-                kept = found[k]
-                found[k] = Input(x.name, x.shape, mode=mode)
+                previous = chosen[k]
+                chosen[k] = Input(x.name, x.shape, mode=mode)
                 now = share()
                 if now > best + 0.1:
                     best = now
                 else:
-                    found[k] = kept
-    return found
+                    chosen[k] = previous
+    return chosen
 
 
 def rounded(points: Points, dtype: Any, kept: Mapping[str, Any]) -> Points:
-    """The points as numbers of the dtype; ``kept`` are inputs that are data."""
-    found = {name: x.astype(dtype) for name, x in points.items()}
+    """Round the points to the dtype, and add the inputs ``kept``, which are data."""
+    drawn = {name: x.astype(dtype) for name, x in points.items()}
     count = len(next(iter(points.values())))
-    return found | {k: np.broadcast_to(v, (count, *np.shape(v))) for k, v in kept.items()}
+    return drawn | {k: np.broadcast_to(v, (count, *np.shape(v))) for k, v in kept.items()}

@@ -1,4 +1,4 @@
-"""Reports for the eye: as text, as a table in Jupyter."""
+"""Reports for the reader: as text, and as a table in Jupyter."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from numeric.check.report import Finding, Report
 
 EXPECTED_DIGITS = 20
-"""Of exact values, as reports promise."""
+"""The digits of exact values that reports promise."""
 
 SHOWN = 20
-"""Findings that a text has in full; the others are counted."""
+"""The number of findings that a text describes in full; it counts the others."""
 
 LITERAL = 64
-"""Elements of the largest array that is written out."""
+"""The number of elements of the largest array that is written in full."""
 
 EXCEPTIONS = 8
-"""Elements that may differ from the others in a larger one, if it is to be written as code."""
+"""The most elements that may differ from the others in a larger array that is written as code."""
 
 LONGEST = 400
-"""Characters of the forward, or of a reason, that are shown."""
+"""The most characters of the forward, or of a reason, that are shown."""
 
 OVERFLOWS = "the formula or its derivative overflows on the way"
-"""Why points are left out at which no plain computation has anything finite to work with."""
+"""The reason for leaving out points at which plain computations meet infinite values."""
 
 MEANING = {
     "right": "the derivatives under test are exact, up to rounding",
@@ -44,14 +44,14 @@ MEANING = {
 
 
 def headline(report: Report) -> str:
-    """The verdict in one line."""
+    """Return the verdict in one line."""
     accepted = "ok" if report.ok else "not ok"
     only = ", where nothing overflows on the way" if report.left_out.get(OVERFLOWS) else ""
     return f"{report.verdict} ({accepted}): {MEANING[report.verdict]}{only if report.ok else ''}"
 
 
 def text(report: Report) -> str:
-    """The report, worst first, to be read in a terminal."""
+    """Return the report for a terminal, with the worst finding first."""
     lines = [headline(report), *_run(report)]
     for number, finding in enumerate(report.findings[:SHOWN], 1):
         lines += ["", f"{number}. {_title(finding)}"]
@@ -64,7 +64,7 @@ def text(report: Report) -> str:
 
 
 def _run(report: Report) -> Iterator[str]:
-    """What was audited, and how much."""
+    """Yield the subject of the audit, and its extent."""
     inputs = ", ".join(
         f"{name} {_shape(shape)}" if shape else name for name, shape in report.inputs.items()
     )
@@ -100,7 +100,7 @@ def _place(finding: Finding) -> str:
 
 
 def _particulars(finding: Finding) -> Iterator[tuple[str, str]]:
-    """What there is to say of a finding, by what it is; no numbers where there are none."""
+    """Yield the parts of a finding by name, without the numbers that it lacks."""
     yield "why", shortened(finding.why)
     for name, value in finding.point.items():
         yield "at", assignment(name, value)
@@ -119,7 +119,7 @@ def _ulps(finding: Finding) -> str:
 
 
 def element(name: str, component: Sequence[int]) -> str:
-    """An element of an input as code: ``x[1, 2]``."""
+    """Write an element of an input as code: ``x[1, 2]``."""
     return f"{name}[{', '.join(map(str, component))}]" if component else name
 
 
@@ -128,7 +128,7 @@ def _shape(shape: Sequence[int]) -> str:
 
 
 def shortened(words: str) -> str:
-    """The text, without its middle if it is long.
+    """Return the text, without its middle if it is long.
 
     >>> shortened("x" * 1000).count("x")
     400
@@ -143,7 +143,7 @@ def shortened(words: str) -> str:
 
 
 def number(value: Any, dtype: str = "float64") -> str:
-    """A number with all its digits, as Python reads it; the fewest digits that its dtype needs.
+    """Write a number as Python code, with the fewest digits that identify it in its dtype.
 
     >>> number(np.float32(0.1), "float32"), number(0.1), number(float("nan"))
     ('0.1', '0.1', 'np.nan')
@@ -154,13 +154,13 @@ def number(value: Any, dtype: str = "float64") -> str:
     if not np.isfinite(plain):
         return {np.inf: "np.inf", -np.inf: "-np.inf"}.get(plain, "np.nan")
     kind = np.dtype(dtype).type
-    # A decimal goes through a double on its way to the narrow dtype, and may be rounded twice.
+    # A decimal passes through a double on its way to a narrow dtype, so it may be rounded twice.
     short = str(kind(plain)) if abs(plain) <= np.finfo(kind).max else ""
     return short if short and float(kind(float(short))) == plain else repr(plain)
 
 
 def assignment(name: str, value: object) -> str:
-    """Code that makes the array again under its name; a description of one that is too large.
+    """Write code that makes the array under its name; describe an array that is too large.
 
     >>> print(assignment("x", np.array([1.5, np.inf], np.float32)))
     x = np.array([1.5, np.inf], dtype=np.float32)
@@ -181,34 +181,34 @@ def assignment(name: str, value: object) -> str:
         return f"{name} = np.array({_nested(array, kind)}{dtype})"
     return _sparse(name, array, dtype) or (
         f"{name} of shape {_shape(array.shape)}, {kind}, from {number(np.min(array), kind)} to "
-        f"{number(np.max(array), kind)}: too large for a text, whole in .point[{name!r}]"
+        f"{number(np.max(array), kind)}: too large for a text; see .point[{name!r}]"
     )
 
 
 def _nested(array: np.ndarray, kind: str) -> str:
-    """The rows of an array with at least one axis and few elements."""
+    """Write the rows of an array with at least one axis and few elements."""
     if array.ndim == 1:
         return f"[{', '.join(number(v, kind) for v in array)}]"
     return f"[{', '.join(_nested(row, kind) for row in array)}]"
 
 
 def _sparse(name: str, array: np.ndarray, dtype: str) -> str | None:
-    """A large array as one of equal numbers in which a few are then set, if it is such a one."""
+    """Write a large array as a constant one with a few elements set; None if it is not so."""
     values, counts = np.unique(array, return_counts=True)
     common, kind = values[counts.argmax()], array.dtype.name
-    # The sign of zero is part of the point; nan is equal to nothing.
+    # The sign of zero is part of the point; nan equals nothing, not even nan.
     same = (array == common) & (np.signbit(array) == np.signbit(common))
     places = np.argwhere(~same)
     if len(places) > EXCEPTIONS:
         return None
     shape, bare = _shape(array.shape), number(common, kind)
     plain = bare in ("0.0", "0")
-    made = f"np.zeros({shape}{dtype})" if plain else f"np.full({shape}, {bare}{dtype})"
+    constant = f"np.zeros({shape}{dtype})" if plain else f"np.full({shape}, {bare}{dtype})"
     sets = (
         f"; {element(name, place)} = {number(array[place], kind)}"
         for place in map(tuple, places.tolist())
     )
-    return f"{name} = {made}{''.join(sets)}"
+    return f"{name} = {constant}{''.join(sets)}"
 
 
 # HTML ---------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ COLUMNS = ("kind", "derivative", "point", "expected", "got", "ulps", "why")
 
 
 def html(report: Report) -> str:
-    """The report as HTML: the verdict, a table of findings, the counts; all texts escaped."""
+    """Return the report as HTML: the verdict, a table of findings, the counts; texts escaped."""
     parts = [html_tables.headline(headline(report)), html_tables.paragraph(*_run(report))]
     if report.findings:
         parts.append(html_tables.table(map(_row, report.findings[:SHOWN]), COLUMNS, words=True))
@@ -228,14 +228,14 @@ def html(report: Report) -> str:
 
 
 def _row(finding: Finding) -> list[str]:
-    said = list(_particulars(finding))
-    told = dict(said)
+    rows = list(_particulars(finding))
+    by_name = dict(rows)
     return [
         f"{finding.kind} ({finding.verdict})",
         _place(finding),
-        "\n".join(value for name, value in said if name == "at"),
-        told.get("expected", ""),
-        told.get("got", ""),
+        "\n".join(value for name, value in rows if name == "at"),
+        by_name.get("expected", ""),
+        by_name.get("got", ""),
         _ulps(finding),
-        "\n".join(filter(None, [told["why"], told.get("valid")])),
+        "\n".join(filter(None, [by_name["why"], by_name.get("valid")])),
     ]

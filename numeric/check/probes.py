@@ -1,4 +1,4 @@
-"""Calling derivatives under test: what they give, and what they do besides."""
+"""Call derivatives under test, and record both results and side effects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a call showed that no value tells."""
+    """A fault that shows in the behaviour of a call rather than in a value."""
 
     kind: str
     why: str
@@ -28,7 +28,7 @@ class Fault:
 
 
 class Misshapen(Exception):
-    """An output of another shape than its input."""
+    """An output has another shape than its input."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.why)
@@ -41,14 +41,14 @@ class Exhausted(Exception):
 
 @dataclass
 class Budget:
-    """How many evaluations of the function under test there may be, and were."""
+    """The number of evaluations of the function under test: the limit and the count so far."""
 
     most: int
     used: int = 0
     step: Callable[[int], None] = field(default=lambda used: None)
 
     def spend(self) -> None:
-        """Count one; raises Exhausted if there is none left."""
+        """Count one evaluation; raise Exhausted if none is left."""
         if self.used >= self.most:
             raise Exhausted
         self.used += 1
@@ -56,7 +56,7 @@ class Budget:
 
 
 class Probe:
-    """One of the derivatives under test, called at points of a quantity."""
+    """One of the derivatives under test, to be called at points of a quantity."""
 
     def __init__(
         self, call: Callable[..., object], quantity: Quantity, name: str, budget: Budget
@@ -66,14 +66,14 @@ class Probe:
         self.faults: dict[str, Fault] = {}
         self.dtypes: set[str] = set()
         self.raised: BaseException | None = None
-        self.returned: list[Any] = []  # by the last call, as they are
+        self.returned: list[Any] = []  # the unchanged results of the last call
 
     def __call__(
         self, point: Point, arranged: Callable[[np.ndarray], np.ndarray] = np.array
     ) -> list[np.ndarray]:
-        """What comes at a point; nan where an exception does.
+        """Return the outputs at a point; nan where the call raises an exception.
 
-        Raises Misshapen for an output of another shape, Exhausted without budget.
+        Raises Misshapen for an output of another shape, and Exhausted without budget.
         """
         self.budget.spend()
         args = [arranged(np.asarray(point[x.name])) for x in self.quantity.symbols]
@@ -81,59 +81,61 @@ class Probe:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = self.call(*args)
+                result = self.call(*args)
         except (ArithmeticError, ValueError, RuntimeError) as error:
             self.raised = error
             return [np.full(shape, np.nan) for shape in self.shapes]
+        # A call that writes into its arguments corrupts its caller's data.
         for a, b, x in zip(args, before, self.quantity.symbols, strict=True):
             if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
                 self.note("mutation", f"the call writes into its argument {x.name}", point)
-        outputs = self.returned = self._outputs(found)
+        outputs = self.returned = self._outputs(result)
         return [self._checked(i, y, point) for i, y in enumerate(outputs)]
 
     def note(self, kind: str, why: str, point: Point, output: int = 0, got: object = None) -> Fault:
-        """Keep what a call showed, the first of each kind."""
+        """Record a fault; keep the first of each kind."""
         fault = Fault(kind, why, output, {k: np.array(v) for k, v in point.items()}, got)
         return self.faults.setdefault(kind, fault)
 
-    def _outputs(self, found: Any) -> list[Any]:
-        """What came, as one value for each output."""
+    def _outputs(self, result: Any) -> list[Any]:
+        """Return the result of a call as a list with one value for each output."""
         count = len(self.shapes)
-        if isinstance(found, dict):
-            found = [found[name] for name in self.quantity.by]
+        if isinstance(result, dict):
+            result = [result[name] for name in self.quantity.by]
         if self.quantity.name == "hessian" and count > 1:
-            rows = [r if isinstance(r, tuple | list) else [r] for r in found]
-            found = [block for row in rows for block in row]
-        if isinstance(found, tuple | list) and (count > 1 or len(found) == 1):
-            single = count == 1 and np.shape(found) == self.shapes[0]  # a list of numbers
-            found = [found] if single else list(found)
+            rows = [r if isinstance(r, tuple | list) else [r] for r in result]
+            result = [block for row in rows for block in row]
+        if isinstance(result, tuple | list) and (count > 1 or len(result) == 1):
+            # A list of numbers is one array, not several outputs.
+            single = count == 1 and np.shape(result) == self.shapes[0]
+            result = [result] if single else list(result)
         elif count == 1:
-            if isinstance(found, tuple) and any(np.ndim(part) for part in found):
+            if isinstance(result, tuple) and any(np.ndim(part) for part in result):
                 raise TypeError(
-                    f"audit: {self.name} returned {len(found)} arrays, expected 1, by "
+                    f"audit: {self.name} returned {len(result)} arrays, expected 1, by "
                     f"{self.quantity.by[0]}"
                 )
-            found = [found]
+            result = [result]
         else:
             raise TypeError(
-                f"audit: {self.name} returned {type(found).__name__}, expected a tuple of {count} "
+                f"audit: {self.name} returned {type(result).__name__}, expected a tuple of {count} "
                 f"arrays, by {', '.join(self.quantity.by)}{self._by_one()}"
             )
-        if len(found) != count:
+        if len(result) != count:
             raise TypeError(
-                f"audit: {self.name} returned {len(found)} arrays, expected {count}, by "
+                f"audit: {self.name} returned {len(result)} arrays, expected {count}, by "
                 f"{', '.join(self.quantity.by)}{self._by_one()}"
             )
-        return list(found)
+        return list(result)
 
     def _by_one(self) -> str:
-        """The remedy where derivatives are by some of the inputs."""
+        """Return the remedy for derivatives by some of the inputs only."""
         first = self.quantity.by[0].partition(",")[0]
         return f"; if it is by {first} alone, say wrt={first!r}"
 
     def _checked(self, i: int, value: object, point: Point) -> np.ndarray:
         shape = self.shapes[i]
-        if value is None:  # no dependence
+        if value is None:  # None stands for a zero derivative, as in PyTorch
             return np.zeros(shape)
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":
@@ -156,7 +158,7 @@ class Probe:
         return np.array(array, wide)
 
     def at_all(self, points: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """What comes at every point, with the points first; fewer of them if the budget ends."""
+        """Return the outputs at every point, the points first; fewer rows if the budget ends."""
         rows: list[list[np.ndarray]] = []
         count = len(next(iter(points.values())))
         for k in range(count):

@@ -1,4 +1,4 @@
-"""How far a long audit is: a line in the terminal, or what the user makes of it."""
+"""The progress of a long audit: a line in the terminal, or calls of the user's function."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PATIENCE = 2.0
-"""Seconds that pass before anything is written: short audits say nothing."""
+"""Seconds before the first line: short audits write nothing."""
 
 INTERVAL = 0.2
-"""Seconds between two lines."""
+"""Seconds between two updates."""
 
 
 @contextmanager
@@ -25,26 +25,26 @@ def progress(
     stream: Any = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Callable[[int], None]]:
-    """A context that is told, step by step, how much of a long audit is done.
+    """Provide a function that reports, step by step, how much of a long audit is done.
 
     Args:
-        total: how much there is to do.
-        report: called as ``report(done, total)`` at every step, and nothing is written then.
-        stream: where one line is written, over and over, and wiped in the end, if it is a terminal;
-            the standard error by default.
-        clock: the time in seconds.
+        total: the amount of work.
+        report: called as ``report(done, total)`` at every step; then no line is written.
+        stream: a terminal on which one line is updated, and erased at the end; the standard error
+            by default.  Other streams get nothing.
+        clock: a function that returns the time in seconds.
 
     >>> with progress(3, lambda done, total: print(done, "of", total)) as step:
     ...     step(2)
     2 of 3
     """
     if report is not None:
-        told = report
+        callback = report
 
-        def tell(done: int) -> None:
-            told(done, total)
+        def forward(done: int) -> None:
+            callback(done, total)
 
-        yield tell
+        yield forward
         return
     out = sys.stderr if stream is None else stream
     if not (hasattr(out, "isatty") and out.isatty()):

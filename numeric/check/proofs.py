@@ -1,9 +1,9 @@
 """Upper bounds of the rounding errors of a lowered Function over a box.
 
-The program that runs, straight-line Python on floats, is read statement by statement, with what
-``numeric.check.roundings`` knows of every operation; inputs are exact.
+The running program, straight-line Python on floats, is read statement by statement.
+``numeric.check.roundings`` bounds the error of each operation.  Inputs are exact.
 
-Imports python-flint, which is an optional extra: import this module inside functions only.
+This module imports python-flint, an optional extra: import it inside functions only.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from numeric.lowering.function import Function
     from symdiff.graph.expr import Expr
 
-# The worst error, negative; a number, so that no two are equal; the ends; the errors, or why there
-# is no bound.
+# The negative worst error; a counter that breaks ties; the ends of the part; the error bounds, or
+# the reason why there is none.
 _Part: TypeAlias = "tuple[float, int, Ends, Ends, list[float] | str]"
 
 _BINARY: dict[type[ast.operator], Callable[[Rounded, Rounded], Rounded]] = {
@@ -64,7 +64,7 @@ _RELATIONS = {ast.Lt: "less", ast.LtE: "less_equal", ast.Eq: "equal"}
 
 
 class Statements:
-    """The statements of a program, and the functions that it calls."""
+    """The statements of a program, and the names of the functions that it calls."""
 
     def __init__(self, source: str) -> None:
         (self.body,) = ast.parse(source).body
@@ -81,7 +81,7 @@ class Statements:
             )
 
     def run(self, inputs: Sequence[Interval]) -> list[Rounded]:
-        """The results over one part of the box; Unbounded, saying why, if one is."""
+        """Return the results over one part of the box; raise Unbounded with the reason if none."""
         assert isinstance(self.body, ast.FunctionDef)
         values = {
             name.arg: Rounded(x) for name, x in zip(self.body.args.args, inputs, strict=False)
@@ -102,7 +102,7 @@ class Statements:
         raise Unsupported("certify: a program without result")
 
     def value(self, node: ast.expr, values: Mapping[str, Rounded]) -> Rounded:
-        """The value of a part of a statement; these are as deep as they are written."""
+        """Return the value of an expression; the recursion is as deep as the source is nested."""
         match node:
             case ast.Name(id=name) if name in values:
                 return values[name]
@@ -118,12 +118,13 @@ class Statements:
                 holds = self.truth(test, values)
                 if holds is not None:
                     return self.value(body if holds else other, values)
+                # Either branch may run, so the bound covers both.
                 a, b = self.value(body, values), self.value(other, values)
                 return Rounded(hull(a.exact, b.exact), max(a.r, b.r), max(a.s, b.s))
         raise Unsupported(f"certify: no bound is known of {ast.unparse(node)}")
 
     def truth(self, node: ast.expr, values: Mapping[str, Rounded]) -> bool | None:
-        """Whether a condition holds; None if both happen, and rounding does not decide which."""
+        """Whether a condition holds; None if both outcomes occur and rounding does not decide."""
         match node:
             case ast.Compare(left=left, ops=relations, comparators=others):
                 held = [
@@ -141,9 +142,9 @@ class Statements:
     def relation(
         self, relation: ast.cmpop, a: ast.expr, b: ast.expr, values: Mapping[str, Rounded]
     ) -> bool | None:
-        """Whether a relation holds, as ``truth`` says it."""
+        """Whether a relation holds, in the sense of ``truth``."""
         if isinstance(relation, ast.Lt) and isinstance(b, ast.Name) and b.id == "inf":
-            self.value(a, values)  # which is finite, or Unbounded
+            self.value(a, values)  # raises Unbounded unless the value is finite, hence below inf
             return True
         name = _RELATIONS.get(type(relation))
         if name is None:
@@ -161,14 +162,15 @@ class Statements:
 
 
 def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int) -> Certificate:
-    """An upper bound in ulps of the errors of ``F.value_and_grad`` over a box.
+    """Return upper bounds in ulps of the errors of ``F.value_and_grad`` over a box.
 
-    The box is cut into up to ``budget`` parts, where the bound is largest.  Raises Unsupported,
-    saying why and where, if an output has no bound in one of them at last.
+    The box is cut into up to ``budget`` parts, each time where the bound is largest.  Raises
+    Unsupported with place and reason if an output is unbounded in one part at the end.
     """
     lowered = F._programs.of(derivatives.value_and_grad, F._programs.real)
     written = lowered.program(MATH, False)
     program = Statements(written.source)
+    # The assumed errors hold for the functions of math, not for others of the same names.
     for name in sorted(program.called & {*ASSUMED, "sqrt"}):
         if written.function.__globals__.get(name) is not getattr(math, name):
             raise Unsupported(f"certify: no bound is known of the rounding errors of this {name}")
@@ -199,21 +201,21 @@ def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int)
 def _refuse_others(
     program: Statements, outputs: Sequence[Expr], ranges: Mapping[Expr, tuple[float, float]]
 ) -> None:
-    """Raise Unsupported if the program, read without rounding, has not the values of ``outputs``.
+    """Raise Unsupported if the program, read without rounding, differs from ``outputs``.
 
-    It is asked at some points; constants, which are rounded in it, are only so exact.
+    The test runs at a few points.  Constants are rounded in the program, so they are intervals.
     """
-    for share in (0.0, 0.25, 0.625, 1.0):
-        at = {x: low + share * (high - low) for x, (low, high) in ranges.items()}
+    for fraction in (0.0, 0.25, 0.625, 1.0):
+        at = {x: low + fraction * (high - low) for x, (low, high) in ranges.items()}
         try:
-            found = program.run(list(map(finite, at.values())))
+            results = program.run(list(map(finite, at.values())))
             expected = [enclose(y, at) for y in outputs]
         except (Unbounded, ValueError):
             continue
-        for x, y in zip(found, expected, strict=True):
+        for x, y in zip(results, expected, strict=True):
             low, high = (finite(end) for end in (y.lower, y.upper))
             if x.exact.upper < low.lower or x.exact.lower > high.upper:
-                raise Unsupported("certify: the program is not read as the formula that it is")
+                raise Unsupported("certify: the program as read differs from its formula")
 
 
 def _parts(
@@ -223,7 +225,7 @@ def _parts(
     names: Sequence[str],
     budget: int,
 ) -> list[_Part]:
-    """Parts of the box with their bounds, the worst first."""
+    """Cut the box into parts and return them with their bounds, the worst first."""
     count = itertools.count()
     low, high = (
         {x: np.array(Fraction(ranges[x][end]), dtype=object) for x in symbols} for end in (0, 1)
@@ -249,12 +251,13 @@ def _parts(
 
 
 def _ulps(results: Sequence[Rounded], names: Sequence[str]) -> list[float]:
-    """The error bounds in units in the last place of the exact values."""
-    found = []
+    """Return the error bounds in units in the last place of the exact values."""
+    bounds = []
     for x, name in zip(results, names, strict=True):
         if x.is_exact:
-            found.append(0.0)
+            bounds.append(0.0)
             continue
+        # The smallest value has the smallest unit; at 0 it is the smallest subnormal number.
         bottom = least(x.exact)
         unit = 2 * UNDERFLOW
         if bottom > 0:
@@ -266,5 +269,5 @@ def _ulps(results: Sequence[Rounded], names: Sequence[str]) -> list[float]:
         value = float(bound.upper())
         if not value < 2.0**53:
             raise Unbounded(f"no digit of {name} is certain")
-        found.append(value * (1 + 2.0**-40))  # as the float was rounded
-    return found
+        bounds.append(value * (1 + 2.0**-40))  # covers the rounding of the float itself
+    return bounds

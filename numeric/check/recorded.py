@@ -1,4 +1,4 @@
-"""Recorded values: a table of points with the gradients that something gave there."""
+"""Recorded values: a table of points and of the gradients computed there."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The gradients of a scalar function at N points, as something computed them.
+    """The gradients of a scalar function at N points, as another program computed them.
 
-    ``points`` and ``gradient`` hold an array ``(N, *shape)`` for each input, by its name, and
-    ``value``, where it is given, the N values.  Only these points can be asked.  All arrays are of
-    one dtype, float32 or float64, which is that of what was recorded.  Raises ShapeError for arrays
-    that are not of these shapes, TypeError for other dtypes, ValueError where inputs are missing or
-    a point stands there twice with different results.  ``save`` and ``load`` keep tables in files.
+    ``points`` and ``gradient`` hold an array ``(N, *shape)`` for each input, by name.  ``value``
+    holds the N values, or is None.  Only these points can be evaluated.  All arrays have one dtype,
+    float32 or float64: the dtype of the recorded computation.  ``save`` and ``load`` keep tables in
+    files.
+
+    Raises ShapeError for arrays of other shapes, and TypeError for other dtypes.  Raises ValueError
+    where inputs are missing, and for a point with two different results.
 
     >>> x = np.array([0.0, 1.0])
     >>> table = Recorded(points={"x": x}, gradient={"x": np.cos(x)}, value=np.sin(x))
@@ -67,8 +69,9 @@ class Recorded:
                 )
         for a in arrays:
             a.flags.writeable = False
-        for name, found in (("points", points), ("gradient", gradient), ("value", value)):
-            object.__setattr__(self, name, found)
+        # The class is frozen: __setattr__ of object replaces the user's arrays by read-only copies.
+        for name, arrays_of in (("points", points), ("gradient", gradient), ("value", value)):
+            object.__setattr__(self, name, arrays_of)
         object.__setattr__(self, "_rows", self._numbered())
 
     def __repr__(self) -> str:
@@ -76,7 +79,7 @@ class Recorded:
         return f"Recorded({len(some)} points of {', '.join(self.points)}: {some.dtype})"
 
     def _numbered(self) -> dict[bytes, int]:
-        """The row of each point."""
+        """Map each point to its row; refuse a point with two results."""
         rows: dict[bytes, int] = {}
         results = [*self.gradient.values(), *([] if self.value is None else [self.value])]
         for row in range(len(next(iter(self.points.values())))):
@@ -88,9 +91,9 @@ class Recorded:
     def offered(
         self, forward: Expr, inputs: Sequence[Expr], at: object = None
     ) -> dict[str, object]:
-        """The fields of a ``Candidate``.  Raises ValueError for other inputs, ShapeError otherwise.
+        """Return the fields of a ``Candidate``.  Raises ValueError or ShapeError for other inputs.
 
-        ``at`` is not used: only the recorded points can be asked.
+        ``at`` is ignored: only the recorded points can be evaluated.
         """
         names = [x.name for x in inputs]
         if sorted(names) != sorted(self.points):
@@ -107,10 +110,10 @@ class Recorded:
 
         def row(arrays: Sequence[object]) -> int:
             by_name = dict(zip(names, arrays, strict=True))
-            found = self._rows.get(_key([by_name[name] for name in self.points]))
-            if found is None:
+            recorded_row = self._rows.get(_key([by_name[name] for name in self.points]))
+            if recorded_row is None:
                 raise LookupError(f"{name} has no point {by_name}")
-            return int(found)
+            return int(recorded_row)
 
         def gradient(*arrays: object) -> Any:
             k = row(arrays)
@@ -129,11 +132,11 @@ class Recorded:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write the table to a file whose name ends in ``.npz`` or ``.json``, which ``load`` reads.
+        """Write the table to a file whose name ends in ``.npz`` or ``.json``, for ``load``.
 
         The JSON is ``{"dtype": .., "points": {name: nested lists}, "gradient": {..}, "value":
-        ..}``, with as many digits as the numbers have; nan and infinities as Python writes them.
-        Raises ValueError for another ending.
+        ..}``.  Numbers have all their digits; nan and infinities are written as in Python.  Raises
+        ValueError for another ending.
         """
         path = _path(path)
         if path.suffix == ".json":
@@ -153,20 +156,21 @@ class Recorded:
 
     @classmethod
     def load(cls, path: str | Path) -> Recorded:
-        """The table in a file that ``save`` wrote, or something else in its layout.
+        """Read a table from a file in the layout of ``save``.
 
-        Raises ValueError for a file of another kind, and as the construction does.
+        Raises ValueError for a file of another kind, and the errors of the class for bad contents.
         """
         path = _path(path)
         table: dict[str, Any] = {"points": {}, "gradient": {}}
         if path.suffix == ".json":
-            read = json.loads(path.read_text())
-            dtype = np.dtype(read.get("dtype", "float64"))
+            contents = json.loads(path.read_text())
+            dtype = np.dtype(contents.get("dtype", "float64"))
             for part in table:
-                table[part] = {n: np.array(a, dtype) for n, a in read.get(part, {}).items()}
-            if read.get("value") is not None:
-                table["value"] = np.array(read["value"], dtype)
+                table[part] = {n: np.array(a, dtype) for n, a in contents.get(part, {}).items()}
+            if contents.get("value") is not None:
+                table["value"] = np.array(contents["value"], dtype)
             return cls(**table)
+        # Pickles could run code, so they are refused.
         with np.load(path, allow_pickle=False) as arrays:
             for key in arrays.files:
                 part, _, name = key.partition("/")
@@ -182,12 +186,12 @@ class Recorded:
 
 
 def _path(path: str | Path) -> Path:
-    found = Path(path)
-    if found.suffix not in (".npz", ".json"):
-        raise ValueError(f"{found}: the name of a table ends in .npz or .json")
-    return found
+    file = Path(path)
+    if file.suffix not in (".npz", ".json"):
+        raise ValueError(f"{file}: the name of a table ends in .npz or .json")
+    return file
 
 
 def _key(arrays: Sequence[object]) -> bytes:
-    """The point as bytes; both zeros are one."""
+    """Return a point as bytes; 0.0 and -0.0 are the same point."""
     return b"".join((np.asarray(a) + 0.0).tobytes() for a in arrays)

@@ -1,8 +1,8 @@
-"""Values and derivatives to any number of digits, of which the derivatives know no rule.
+"""Values and derivatives to any number of digits, without any rule of differentiation.
 
-The value is that of ``sd.evalf``; a derivative is a difference quotient of values by components,
-with so small a step and so many digits that those wanted are left.  Nothing is shared with what is
-being checked but the meaning of the formula.
+The value is that of ``sd.evalf``.  A derivative is a difference quotient of values by components.
+Its step is so small, and its precision so high, that the wanted digits are right.  It shares
+nothing with the code under test except the meaning of the formula.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ if TYPE_CHECKING:
 
     Place = tuple[Expr, tuple[int, ...]]  # an element of a symbol
 
-# Steps are 10^-(digits + _SPARE) of the variable; where that does not settle the digits, 3, 9 times
-# as many.
+# Steps are 10^-(digits + _SPARE) of the variable, or with 3 and 9 times as many digits if those do
+# not settle.
 _SPARE = 12
 _GROWTH = (1, 3, 9)
 _FINER, _MORE = 17, 60  # digits by which the second computation has smaller steps, and is longer
-_FALL = 10  # quotients that are smaller by so many digits, with steps that are by _FINER, tend to 0
-_GUARD = 20  # digits with which values are computed, beyond those that the steps cost
+_FALL = 10  # quotients that fall by more digits, for steps that fall by _FINER, tend to 0
+_GUARD = 20  # digits of values beyond those that the steps cost
 
 
 @door
 def reference(f: Expr, subs: Mapping[Any, object] | None = None, digits: int = 50) -> Reference:
-    """The value of an expression and its derivatives, right to ``digits`` digits, at a point.
+    """Return the value of an expression at a point, with derivatives to ``digits`` right digits.
 
-    ``r.value`` is that of ``sd.evalf``.  ``r.derivative(x)``, ``r.derivative(x, 3)``,
-    ``r.derivative(x, y)`` are derivatives by symbols, as ``sd.diff`` takes them, but computed from
-    values alone (see ``Reference``).
+    ``r.value`` is that of ``sd.evalf``.  ``r.derivative(x)``, ``r.derivative(x, 3)`` and
+    ``r.derivative(x, y)`` take the same arguments as ``sd.diff``, but are computed from values
+    alone (see ``Reference``).
 
     Args:
         f: an expression of any shape.
-        subs: the values of the free symbols, as ``sd.evalf`` takes them.
-        digits: how many are wanted.
+        subs: the values of the free symbols, as for ``sd.evalf``.
+        digits: the wanted number of digits.
 
-    Raises what ``sd.evalf`` does.
+    Raises the errors of ``sd.evalf``.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -71,16 +71,16 @@ def reference(f: Expr, subs: Mapping[Any, object] | None = None, digits: int = 5
 
 
 class Reference:
-    """An expression at a point: its value, and derivatives that are made of values.
+    """An expression at a point: its value, and derivatives computed from values.
 
-    Along each variable of the derivative, n times by x, the difference quotient
+    The n-th derivative by x uses the difference quotient
 
         Σ_k (-1)^(n-k) C(n, k) f(x + k h) / h^n
 
-    is formed with h > 0 and with h < 0.  Both tend to the derivative if there is one, with errors
-    that are opposite in the first order of h; h is so small that they agree to the digits wanted
-    when there is one.  The result is their mean, if with steps smaller by 10^17 and 60 digits more
-    it is the same.
+    once with h > 0 and once with h < 0, along each variable.  If there is a derivative, both tend
+    to it, with opposite errors in the first order of h.  h is so small that they agree to the
+    wanted digits.  The result is their mean, if a computation with steps smaller by 10^17 and 60
+    more digits confirms it.
     """
 
     def __init__(self, f: Expr, subs: Mapping[Any, object], digits: int) -> None:
@@ -93,14 +93,14 @@ class Reference:
         return f"<Reference to {self.digits} digits: {short(self.expression)}{value}>"
 
     def derivative(self, *by: object) -> Any:
-        """The derivative by symbols, each followed by how often if that is not once.
+        """Return the derivative by symbols, each followed by its order if that is not 1.
 
-        By array symbols it has the shape of the expression followed by theirs.  It is 0 where the
-        quotients fall with h, down to steps of 10^-(9 digits) and less.
+        For array symbols the result has the shape of the expression followed by theirs.  It is 0
+        where the quotients fall with h, down to steps of 10^-(9 digits) and less.
 
-        Raises NotDifferentiable where the quotients from both sides differ, as at a kink, or one of
-        them has no value, as at the end of the domain, or both grow beyond bounds; TypeError and
-        ValueError for what is no symbol or no number of times.
+        Raises NotDifferentiable where the quotients from both sides differ (at a kink), where one
+        has no value (at the end of the domain), or where both grow beyond bounds.  Raises TypeError
+        for an argument that is not a symbol, and ValueError for a wrong order.
 
         >>> import symdiff as sd
         >>> x, v = sd.symbol("x"), sd.symbol("v", 2)
@@ -118,8 +118,8 @@ class Reference:
             columns = [self._by(Counter(chosen)) for chosen in itertools.product(*places)]
         shape = np.shape(self.value) + tuple(itertools.chain(*shapes))
         values = np.stack([np.asarray(column, dtype=object) for column in columns], axis=-1)
-        found = filled(shape, values.ravel())
-        return found if shape else found.item()
+        result = filled(shape, values.ravel())
+        return result if shape else result.item()
 
     def _shape(self, x: Expr) -> tuple[int, ...]:
         if x in self.env:
@@ -127,25 +127,26 @@ class Reference:
         return lengths(x.shape, self.sizes)
 
     def _by(self, orders: Counter[Place]) -> np.ndarray:
-        """The derivative by elements of symbols, every element of it."""
+        """Return the derivative by elements of symbols, for every element of the value."""
         if any(x not in self.env for x, _ in orders):  # the formula does not contain it
             zero = self._digits(mp.mpf(0))
             return np.full(np.shape(self.value), zero, dtype=object)
         for growth in _GROWTH:
             depth, spare = (self.digits + _SPARE) * growth, (self.digits + _GUARD) * growth
+            # A second computation with finer steps and more digits must confirm the first.
             coarse, _ = self._quotients(orders, depth, spare)
             fine, noise = self._quotients(orders, depth + _FINER, spare + _MORE)
             last = growth == _GROWTH[-1]
             with mp.workdps(self.digits + _GUARD):
-                found = [
+                settled = [
                     self._settled(values, error if last else None)
                     for error, *values in zip(
                         noise.ravel(), *(q.ravel() for q in (*coarse, *fine)), strict=True
                     )
                 ]
-            if None not in found:
-                return filled(coarse[0].shape, map(self._digits, found))
-        doubtful = found.index(None)
+            if None not in settled:
+                return filled(coarse[0].shape, map(self._digits, settled))
+        doubtful = settled.index(None)
         one, other = (mpmath.nstr(q.ravel()[doubtful], 10) for q in (fine[0], fine[-1]))
         place = [int(i) for i in np.unravel_index(doubtful, coarse[0].shape)]
         names = ", ".join(x.name + (str(list(i)) if i else "") for x, i in orders.elements())
@@ -159,10 +160,10 @@ class Reference:
         return Digits.of(value, self.digits)
 
     def _settled(self, quotients: Sequence[mpf], noise: mpf | None) -> mpf | None:
-        """What all quotients agree on; None if they do not.
+        """Return the limit on which all quotients agree; None if they do not.
 
-        A 0 counts with the smallest steps alone, for which the size of rounding errors is given:
-        before, a change may be lost among the digits.
+        A limit of 0 needs the smallest steps, for which ``noise`` is the size of rounding errors.
+        With larger steps a change may be lost among the digits.
         """
         if not all(map(mp.isfinite, quotients)):
             return None
@@ -184,7 +185,7 @@ class Reference:
     def _quotients(
         self, orders: Counter[Place], depth: int, spare: int
     ) -> tuple[list[np.ndarray], np.ndarray]:
-        """The difference quotients with steps of every sign, positive ones first; their noise."""
+        """Return difference quotients with steps of every sign, positive first, and their noise."""
         places, times = list(orders), list(orders.values())
         with mp.workdps(spare + depth * sum(times)):
             steps = [self._size(place) * mp.mpf(10) ** -depth for place in places]
@@ -196,7 +197,7 @@ class Reference:
                     values[offsets] = self._value(dict(zip(places, moved, strict=True)))
                 return values[offsets]
 
-            found = []
+            quotients = []
             for signs in itertools.product((1, -1), repeat=len(places)):
                 total: mpf = 0
                 for ks in itertools.product(*(range(n + 1) for n in times)):
@@ -205,10 +206,10 @@ class Reference:
                     )
                     total = total + weight * at(tuple(map(operator.mul, signs, ks)))
                 scale = prod((s * h) ** n for s, h, n in zip(signs, steps, times, strict=True))
-                found.append(np.asarray(total / scale, dtype=object))
+                quotients.append(np.asarray(total / scale, dtype=object))
             size = reduce(np.maximum, (np.abs(value) for value in values.values()))
             scale = prod(h**n for h, n in zip(steps, times, strict=True))
-            return found, np.asarray(size / scale * mp.eps * 2**10, dtype=object)
+            return quotients, np.asarray(size / scale * mp.eps * 2**10, dtype=object)
 
     def _size(self, place: Place) -> mpf:
         x, index = place
@@ -217,7 +218,7 @@ class Reference:
         return mp.fabs(number) or mp.mpf(1)
 
     def _value(self, moved: Mapping[Place, mpf]) -> mpf:
-        """The value with elements moved by so much."""
+        """Return the value with elements moved by the given distances."""
         env = dict(self.env)
         for (x, index), distance in moved.items():
             if not index:
@@ -229,17 +230,17 @@ class Reference:
 
 
 def _repeated(by: Sequence[Any]) -> list[Expr]:
-    """The symbols, each as often as the derivative is taken by it."""
+    """Return the symbols, each repeated by the order of the derivative."""
     symbols: list[Expr] = []
     for k, x in enumerate(by):
         if isinstance(x, int) and not isinstance(x, bool) and k and not isinstance(by[k - 1], int):
             if x < 1:
-                raise ValueError(f"reference: {x} is no number of times to differentiate")
+                raise ValueError(f"reference: {x} is not an order of a derivative; give 1 or more")
             symbols += [symbols[-1]] * (x - 1)
         elif isinstance(getattr(x, "op", None), ops.Symbol):
             symbols.append(x)
         else:
-            raise TypeError(f"reference: {shortened(x)} is not a symbol, nor how often after one")
+            raise TypeError(f"reference: {shortened(x)} is neither a symbol nor an order after one")
     if not symbols:
-        raise TypeError("reference: a derivative is by one symbol at least")
+        raise TypeError("reference: give at least one symbol to differentiate by")
     return symbols

@@ -1,4 +1,4 @@
-"""The Taylor test: how fast the remainders fall along random directions."""
+"""The Taylor test: measure how fast remainders fall along random directions."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 STEPS = 48
-"""Of the ladder 1/4, 1/8 ... ; the finest is below any rounding error."""
+"""The number of steps 1/4, 1/8 ...; the finest is below any rounding error."""
 
 ABOVE = 32.0
-"""A remainder counts if it is so many times the rounding error of the values ..."""
+"""A remainder counts if it exceeds the rounding error of the values by this factor ..."""
 
 FITTED = 6
-"""... and slopes are fitted to the finest so many of these; with less than half, there is none."""
+"""... and this many of the finest ones determine the slope; fewer than half give none."""
 
 RIGHT: Final = "right"
 WRONG: Final = "wrong"
@@ -50,16 +50,18 @@ UNKNOWN: Final = "cannot tell"
 
 @dataclass(frozen=True)
 class Taylor:
-    """What the remainders of a function say about its gradient, and its Hessian.
+    """The verdict of a Taylor test on a gradient, and on a Hessian if there is one.
 
-    ``verdict``: "right", "wrong", or "cannot tell" where the rounding of the values hides an error
-    of 0.05 %, or where the function has no derivative; ``ok`` only if it is "right".  (A derivative
-    of 0 is right if it is 0 to a millionth of the function's size and change.)  ``slopes``
-    is of shape (directions, 2), or 3 with a Hessian: those of log remainder by log step, near 1, 2
-    and 3 if all is right; inf where the remainder is nothing but rounding errors.  ``table`` is of
-    shape (directions, steps, 3 or 4): the step and the remainders.  ``left`` holds, for each
-    direction and derivative, what it leaves of the change of the function, ``bound`` how far that
-    may be from 0 if the derivative is right, and ``size`` that of its terms.
+    ``verdict`` is "right", "wrong" or "cannot tell".  The last one means that the rounding of the
+    values hides an error of 0.05 %, or that there is no derivative.  ``ok`` is True only for
+    "right".  (A derivative of 0 is right if it is 0 to a millionth of the function's size and
+    change.)
+
+    ``slopes`` has shape (directions, 2), or 3 with a Hessian: the slopes of log remainder by log
+    step.  They are near 1, 2 and 3 for right derivatives, and inf for remainders that consist of
+    rounding errors.  ``table`` has shape (directions, steps, 3 or 4): the step and the remainders.
+    ``left`` holds, for each direction and derivative, the change of the function that it does not
+    explain.  ``bound`` limits ``left`` for a right derivative.  ``size`` is the size of its terms.
     """
 
     verdict: Literal["right", "wrong", "cannot tell"]
@@ -75,13 +77,13 @@ class Taylor:
         return self.verdict == RIGHT
 
     def plot(self, ax: Axes | None = None) -> Picture:
-        """The remainders against the step, on logarithmic axes, beside lines of their slopes.
+        """Draw the remainders against the step, on logarithmic axes, next to lines of their slopes.
 
-        Each direction has a line; those of a right gradient fall as the line of slope 2 (with a
-        Hessian of slope 3) until only rounding is left.
+        Each direction has a line.  With a right gradient it falls along the line of slope 2 (with a
+        Hessian, of slope 3) until only rounding is left.
 
         Args:
-            ax: Matplotlib's axes to draw into; those of a new figure by default.
+            ax: Matplotlib's axes to draw into; the axes of a new figure by default.
 
         The result is the picture, which Jupyter shows.  Raises ImportError without Matplotlib, the
         extra ``viz``.
@@ -113,8 +115,8 @@ class Taylor:
             for d in range(len(self.slopes))
         ]
         left = [f"{name}: left" for name in names] + [f"{name}: may be" for name in names]
-        found = table(rows, ["direction", *slopes, *left], named=True)
-        return page(headline(f"Taylor test: {self.verdict}"), found)
+        cells = table(rows, ["direction", *slopes, *left], named=True)
+        return page(headline(f"Taylor test: {self.verdict}"), cells)
 
 
 @door
@@ -127,7 +129,7 @@ def taylor(
     directions: int = 5,
     seed: int = 0,
 ) -> Taylor:
-    """Whether ``grad`` (and ``hess``) are the derivatives of the scalar ``fn`` at ``x``.
+    """Test whether ``grad`` (and ``hess``) are the derivatives of the scalar ``fn`` at ``x``.
 
     Along random directions v the remainders
 
@@ -136,29 +138,30 @@ def taylor(
     - ``|f(x + hv) - f(x) - h g.v - h²/2 v.H.v|`` as h³, if the Hessian H is right, too
 
     (Farrell, Ham, Funke and Rognes, "Automated derivation of the adjoint of high-level transient
-    finite element programs", 2013, section 6.3).  With a wrong gradient the second one falls as h,
-    at last: at steps so small that rounding errors may be larger.  So the verdict is not read from
-    the slopes: the linear (quadratic) part of the remainder is found by extrapolation, with a bound
-    of its error (``numeric.check.lines``).  It is wrong if that part is more than the bound,
-    and right only if the bound would let an error of 0.05 % show, of the root of the sum of squares
-    of all terms of g.v (that of v.H.v); no tolerance is asked for.  What is asked of each component
-    by itself, ``gradcheck`` and ``derivative`` tell.
+    finite element programs", 2013, section 6.3).  With a wrong gradient the second one finally
+    falls as h, perhaps only at steps where rounding errors are larger.
+
+    So the verdict does not come from the slopes.  Extrapolation gives the linear (quadratic) part
+    of the remainder, with a bound of its error (``numeric.check.lines``).  The derivative is wrong
+    if that part exceeds the bound.  It is right only if an error of 0.05 % would exceed the bound.
+    That error is relative to the root of the sum of squares of all terms of g.v (of v.H.v).  There
+    is no tolerance to choose.  ``gradcheck`` and ``derivative`` check each component by itself.
 
     Args:
         fn: a scalar function of an array or a number; of several, if ``x`` is a tuple.
-        grad: its gradient at ``x``, or a function of what ``fn`` is a function of, that gives it;
-            of the shape of ``x``, a tuple for several inputs.
-        x: where; a number or an array, or a tuple of these.
-        hess: the Hessian, likewise: of shape ``x.shape + x.shape``.  For one input only.
-        directions: how many.
-        seed: of the directions, normally distributed.
+        grad: its gradient at ``x``, or a function of the arguments of ``fn`` that returns it; of
+            the shape of ``x``, a tuple for several inputs.
+        x: the point: a number or an array, or a tuple of these.
+        hess: the Hessian or a function of it, of shape ``x.shape + x.shape``; for one input only.
+        directions: the number of directions.
+        seed: the seed of the directions, which are normally distributed.
 
     Raises ValueError for shapes that do not fit, and for a function that is not finite at ``x``.
 
     >>> taylor(np.sin, np.cos, 0.7).ok
     True
-    >>> found = taylor(lambda v: np.exp(v).sum(), lambda v: 1.0005 * np.exp(v), np.zeros(3))
-    >>> found.verdict, found.slopes[0].round(2).tolist()
+    >>> test = taylor(lambda v: np.exp(v).sum(), lambda v: 1.0005 * np.exp(v), np.zeros(3))
+    >>> test.verdict, test.slopes[0].round(2).tolist()
     ('wrong', [1.0, 1.0])
     """
     several = isinstance(x, tuple)
@@ -184,7 +187,7 @@ def taylor(
 
 
 class _Scalar:
-    """A scalar function about a point; all numbers of its arguments are one vector."""
+    """A scalar function around a point; all numbers of its arguments form one vector."""
 
     def __init__(self, fn: Callable[..., Any], x: Sequence[object]) -> None:
         self.fn = fn
@@ -194,25 +197,25 @@ class _Scalar:
         self.value = reals("taylor", "fn", fn(*self.given))
         if self.value.ndim:
             raise ValueError(
-                f"taylor: the function has to be scalar, its value has shape {self.value.shape}"
+                f"taylor: the function must be scalar, its value has shape {self.value.shape}"
             )
         if not np.isfinite(self.value):
             raise ValueError(f"taylor: the function is {self.value} at x")
         self.vector: Array = np.concatenate([v.astype(float).ravel() for v in self.point])
 
     def directions(self, count: int, seed: int) -> Array:
-        """Random ones, about as long in each number as these are, and 1 at least."""
+        """Draw random directions of about the length of the point in each number, at least 1."""
         usual = float(np.median(np.abs(self.vector))) if self.vector.size else 1.0
         scale = 2.0 ** np.round(np.log2(max(1.0, usual)))
         drawn = np.random.default_rng(seed).standard_normal((count, self.vector.size))
         return np.asarray(scale * drawn)
 
     def derivative(self, given: object) -> Any:
-        """A derivative at the point, which is given, or by a function."""
+        """Return a derivative at the point, from a value or a function."""
         return given(*self.given) if callable(given) else given
 
     def moved(self, v: Array, h: float | np.floating) -> Array:
-        """The value beside the point; nan where there is none."""
+        """Return the value at a moved point; nan outside of the domain."""
         rest, arguments = self.vector + h * v, []
         for part in self.point:
             here, rest = rest[: part.size], rest[part.size :]
@@ -224,12 +227,12 @@ class _Scalar:
 
 
 def _coarsest(arrays: Sequence[np.ndarray]) -> np.dtype:
-    """The dtype of real numbers that rounds most."""
+    """Return the real dtype that rounds most."""
     return max((a.dtype for a in arrays if a.dtype.kind == "f"), key=unit_roundoff)
 
 
 def _gradient(point: Sequence[np.ndarray], given: Sequence[object]) -> list[np.ndarray]:
-    """The gradient by each argument, if it has the shapes of these."""
+    """Return the gradient by each argument; refuse other shapes than those of the point."""
     parts = [reals("taylor", "grad", g) for g in given]
     if [g.shape for g in parts] != [v.shape for v in point]:
         raise ValueError(
@@ -240,7 +243,7 @@ def _gradient(point: Sequence[np.ndarray], given: Sequence[object]) -> list[np.n
 
 
 def _hessian(point: np.ndarray, given: object) -> Array:
-    """The Hessian as a matrix, if it has the shape of one."""
+    """Return the Hessian as a matrix; refuse another shape."""
     matrix = reals("taylor", "hess", given)
     if matrix.shape != 2 * point.shape:
         raise ValueError(f"taylor: the Hessian is of shape {matrix.shape}, x of {point.shape}")
@@ -250,12 +253,12 @@ def _hessian(point: np.ndarray, given: object) -> Array:
 def _verdict(
     value: float, table: Array, left: Array, bound: Array, size: Array
 ) -> Literal["right", "wrong", "cannot tell"]:
-    """Wrong if more is left than may be; right if that would let an error show, or all is 0."""
+    """Return the verdict: wrong above a bound; right if bounds are tight, or all is 0."""
     with np.errstate(invalid="ignore"):
         change = np.nanmax(np.where(np.isfinite(table[..., 1]), table[..., 1], 0.0))
         vanishes = (size <= bound) & (bound <= SUFFICIENT * (value + change) + NOTHING)
-        told = (bound <= TELLS * size) | vanishes
-    return WRONG if (left > bound).any() else RIGHT if told.all() else UNKNOWN
+        decided = (bound <= TELLS * size) | vanishes
+    return WRONG if (left > bound).any() else RIGHT if decided.all() else UNKNOWN
 
 
 def _along(
@@ -266,23 +269,24 @@ def _along(
     hessian: Array | None,
     rounded: object,
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """Slopes, table, and what is left of each order with its bound and size, in one direction."""
+    """Return slopes, table, and the rest of each order with bound and size, for a direction."""
     line = Line(function, 0.0, rounded=rounded)
     terms = [gradient * v]
     if hessian is not None:
         terms.append(v[:, None] * hessian * v)
     left, bound, size = [], [], []
     unit = float(line.unit[0])
+    # The values round, and so does the argument: its error moves the value by the gradient.
     noise = unit * (abs(line.centre[0]) + np.abs(gradient * x).sum())
     for order, term in enumerate(terms, start=1):
         fits = [line.fit(radius, "central", order) for radius in line.radii]
-        found: Estimate = best(fits)
+        estimate: Estimate = best(fits)
         noise = max(noise, float(noises(fits)[-1][0]), min(float(fit.tail[0]) for fit in fits))
         size.append(float(np.sqrt((term**2).sum())))
         total = float(term.sum())
-        left.append(abs(float(found.value[0]) - total) if np.isfinite(total) else np.inf)
+        left.append(abs(float(estimate.value[0]) - total) if np.isfinite(total) else np.inf)
         rounding = ROUNDINGS * unit * np.nan_to_num(np.abs(term).sum(), posinf=0.0)
-        bound.append(float(found.error[0] + rounding) if found.settles[0] else np.inf)
+        bound.append(float(estimate.error[0] + rounding) if estimate.settles[0] else np.inf)
     steps: Array = np.ldexp(0.25, -np.arange(STEPS))
     change = np.array([function(h)[0] for h in steps]) - line.centre[0]
     remainders = [change]
@@ -294,7 +298,7 @@ def _along(
 
 
 def _slope(steps: Array, remainders: Array, noise: float) -> float:
-    """The slope at the finest steps at which remainders stand out from the rounding errors."""
+    """Fit the slope to the finest remainders that exceed the rounding errors."""
     clear = np.isfinite(remainders) & (remainders > ABOVE * noise)
     chosen = np.flatnonzero(clear)[-FITTED:]
     if len(chosen) < FITTED // 2:

@@ -1,4 +1,4 @@
-"""What an audit found: ``Report`` and its ``Finding``s."""
+"""The result of an audit: ``Report`` and its ``Finding``s."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = Literal["right", "wrong", "inaccurate", "convention"]
 
 VERDICTS = ("wrong", "inaccurate", "convention", "right")
-"""Worst first."""
+"""The verdicts, the worst first."""
 
-# What each means is in docs/checking.md.
+# docs/checking.md explains each kind.
 KINDS = (
     "sign",
     "factor",
@@ -47,7 +47,7 @@ class GradientError(AssertionError):
 
 
 class _AsJson:
-    """Equal are records that say the same: their JSON is, whatever arrays hold their numbers."""
+    """Equality of records by their JSON, which ignores the arrays that hold the numbers."""
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
@@ -60,17 +60,18 @@ class _AsJson:
 
 @dataclass(frozen=True, eq=False)
 class Finding(_AsJson):
-    """One way in which the derivatives under test differ from the exact ones, where it shows best.
+    """One difference between derivatives under test and exact ones, at the clearest point.
 
-    ``kind`` is one of ``KINDS`` and ``why`` says its particulars in words; ``derivative`` names
-    what differs (gradient, vjp, jvp, hessian, or value, where another function is computed),
-    ``input`` by what, ``component`` the index into it.  ``point`` holds the inputs, and the seeds,
-    ``"cotangent"`` of a vjp and for each input x ``"x_tangent"`` of a jvp; it is a counterexample
-    as simple as was found.  ``expected`` is the exact value (20 digits are
-    right), ``got`` what came instead; either is None where there is no such number, as of a result
-    of another shape.  ``ulps`` is the distance in units in the last place of the dtype.  ``valid``
-    are the ends of the interval of subgradients where the point is at a kink.  ``ok``: whether the
-    report may pass in spite of it.
+    ``kind`` is one of ``KINDS`` and ``why`` gives its particulars in words.  ``derivative`` names
+    the wrong function: gradient, vjp, jvp, hessian, or value if another function is computed.
+    ``input`` is the input that it is by, and ``component`` the index into it.  ``point`` is the
+    simplest counterexample met.  It holds the inputs, and the seeds: ``"cotangent"`` of a vjp, and
+    for each input x ``"x_tangent"`` of a jvp.
+
+    ``expected`` is the exact value (20 digits are right) and ``got`` the result.  Either is None
+    where there is no such number, as for a result of another shape.  ``ulps`` is the distance in
+    units in the last place of the dtype.  At a kink, ``valid`` holds the ends of the interval of
+    subgradients.  ``ok`` tells whether the report accepts the difference.
     """
 
     kind: str
@@ -86,7 +87,7 @@ class Finding(_AsJson):
     why: str
     dtype: str = "float64"
     valid: tuple[Any, Any] | None = None
-    count: int = 1  # of the evaluated points at which it shows
+    count: int = 1  # the evaluated points with this difference
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,16 @@ class Sample:
     derivative: str
     magnitude: float
     ulps: float
-    group: str  # which points these are: "ordinary", "extreme", "beside" a border ...
+    group: str  # the group of the point: "ordinary", "extreme", "beside" a border ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report(_AsJson):
     """The verdict of an audit; see ``audit``.
 
-    ``ok`` says whether the derivatives may be used, ``verdict`` what is wrong with them if
-    anything is, ``findings`` each way in which it shows, worst first.  ``str(report)`` is all of
-    that as text, in Jupyter it is a table.  Two reports are equal if their JSON is.
+    ``ok`` tells whether the derivatives may be used.  ``verdict`` names their worst fault, and
+    ``findings`` lists all faults, worst first.  ``str(report)`` is the full text; Jupyter shows a
+    table.  Two reports are equal if their JSON is.
 
     >>> report = Report("right", True, (), "sin(x)", {"x": ()}, 500, 5000, 0, {"ordinary": 500})
     >>> print(report)
@@ -127,7 +128,7 @@ class Report(_AsJson):
     seed: int
     judged: Mapping[str, int] = field(default_factory=dict)  # points by group
     left_out: Mapping[str, int] = field(default_factory=dict)  # points by reason
-    notes: tuple[str, ...] = ()  # what could not be checked, and why
+    notes: tuple[str, ...] = ()  # checks that were not possible, and the reasons
     samples: tuple[Sample, ...] = ()
 
     def __str__(self) -> str:
@@ -141,34 +142,34 @@ class Report(_AsJson):
 
     def raise_if_wrong(self) -> None:
         """Raise GradientError with the text of the report unless it is ``ok``."""
-        __tracebackhide__ = True  # of pytest: the report is the message, not this line
+        __tracebackhide__ = True  # pytest hides this frame: the report is the message
         if not self.ok:
             error = GradientError(str(self))
             error.report = self
             raise error
 
     def json(self) -> str:
-        """The report as JSON, which ``Report.from_json`` reads.
+        """Return the report as JSON, for ``Report.from_json``.
 
-        Strictly JSON: nan and infinities are the strings "nan", "inf" and "-inf".  An array is an
-        object of its dtype, its shape and nested lists; exact values are decimal strings.
+        The JSON is strict: nan and infinities are the strings "nan", "inf" and "-inf".  An array is
+        an object of its dtype, its shape and nested lists.  Exact values are decimal strings.
         """
         return interchange.dumped(self)
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The report that ``json`` wrote.  Raises ValueError for any other text."""
+        """Return the report that ``json`` wrote.  Raises ValueError for any other text."""
         return interchange.loaded(text, cls, Finding, Sample)
 
     def plot(self, ax: Axes | None = None) -> Picture:
-        """The error of each judged point in ulps against its magnitude, on logarithmic axes.
+        """Draw the error of each judged point in ulps against its magnitude, on logarithmic axes.
 
-        Each group of points has a colour and a shape; see the legend.  What would make the axes
-        long stands at the edges: magnitudes of 12 decades less or more than the median, zero among
-        them, nan and errors of 1e17 or more at the top, of a thousandth or less at the bottom.
+        Each group of points has a colour and a shape; see the legend.  Extreme values stand at the
+        edges, to keep the axes short.  These are magnitudes 12 decades below or above the median
+        (including zero), nan and errors of 1e17 or more, and errors of a thousandth or less.
 
         Args:
-            ax: Matplotlib's axes to draw into; those of a new figure by default.
+            ax: Matplotlib's axes to draw into; the axes of a new figure by default.
 
         The result is the picture, which Jupyter shows.  Raises ImportError without Matplotlib, the
         extra ``viz``.

@@ -1,18 +1,18 @@
-"""What rounding does to values of which intervals are known: the standard model, in balls.
+"""Bounds of rounding errors, from intervals of the values: the standard model, in balls.
 
-Of a value x three things are known for all points of a part of a box: an interval that contains x,
-and r and s with
+For a value x on a part of a box, three things are known: an interval that contains x, and r and s
+with
 
     |x' - x| <= r |x| + s,
 
-where x' is the float that stands for x.  With u = 2^-53, and e = 2^-1075 for what underflow takes,
-fl(a op b) = (a op b)(1 + d) + t with |d| <= u and |t| <= e, for + - * / and sqrt (IEEE 754; Higham,
-"Accuracy and Stability of Numerical Algorithms", 2002, chapter 2); sums and roots have no t.  A
-function of ``math`` has no guaranteed bound: it is taken to be within ``ASSUMED``.  What came in is
-propagated by products and quotients of 1 + r, or by the mean value theorem with an enclosure of the
-derivative.
+where x' is the float that represents x.  Let u = 2^-53, and e = 2^-1075 for the loss by underflow.
+Then fl(a op b) = (a op b)(1 + d) + t with |d| <= u and |t| <= e, for + - * / and sqrt (IEEE 754;
+Higham, "Accuracy and Stability of Numerical Algorithms", 2002, chapter 2).  Sums and roots have no
+t.  A function of ``math`` has no guaranteed bound: it is assumed to be within ``ASSUMED``.  Errors
+of operands propagate by products and quotients of 1 + r, or by the mean value theorem with an
+enclosure of the derivative.
 
-Imports python-flint, which is an optional extra: import this module inside functions only.
+This module imports python-flint, an optional extra: import it inside functions only.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ ASSUMED = {
     **dict.fromkeys(("erf", "log10", "sinh", "cosh", "asinh", "atanh"), 2),
     **dict.fromkeys(("tanh", "acosh"), 3),
 }
-"""The errors that functions of ``math`` are assumed to have at most, in ulps.
+"""The assumed largest errors of functions of ``math``, in ulps.
 
-Larger ones of the GNU C library's are not known (Zimmermann, "Accuracy of Mathematical Functions in
+No larger errors of the GNU C library are known (Zimmermann, "Accuracy of Mathematical Functions in
 Single, Double, Extended Double and Quadruple Precision", 2021, which searches for them).
 """
 
-# f(0) = 0 and f' > 0: |f(x)| >= |x| min f', so that relative errors stay relative at 0.
+# f(0) = 0 and f' > 0, so |f(x)| >= |x| min f': relative errors stay relative at 0.
 _THROUGH_ZERO = {"sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh", "expm1", "log1p"}
 
 U, UNDERFLOW = arb((1, -53)), arb((1, -1075))
@@ -66,12 +66,12 @@ ZERO = arb(0)
 
 
 class Unbounded(Exception):
-    """What cannot be bounded in a part of the box, and why."""
+    """A value cannot be bounded in a part of the box; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """The exact value's interval, and r and s of the error of the float."""
+    """An interval of the exact value, with r and s of the float's error."""
 
     exact: Interval
     r: arb = ZERO
@@ -84,32 +84,32 @@ class Rounded:
 
     @property
     def computed(self) -> Interval:
-        """All that the float may be."""
+        """The interval of all possible floats."""
         error = self.error
         return Interval((self.exact.lower - error).lower(), (self.exact.upper + error).upper())
 
     @property
     def is_exact(self) -> bool:
-        """Whether the float is the value."""
+        """Whether the float equals the value."""
         return bool(self.r == 0) and bool(self.s == 0)
 
 
 def largest(x: Interval) -> arb:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     return max(abs(t) for t in x.ends).upper()
 
 
 def least(x: Interval) -> arb:
-    """The least absolute value."""
+    """Return the smallest absolute value."""
     return ZERO if x.has(0) else min(abs(t) for t in x.ends).lower()
 
 
 def stored(exact: Interval, r: arb, s: arb, unit: arb, lost: arb) -> Rounded:
-    """A result with what came in (r, s), rounded within ``unit``, and ``lost`` by underflow."""
-    found = Rounded(exact, (r + unit * (1 + r)).upper(), (s * (1 + unit) + lost).upper())
-    if not largest(found.computed) < LARGEST:
+    """Round a result with error (r, s) within ``unit``, and add ``lost`` for underflow."""
+    result = Rounded(exact, (r + unit * (1 + r)).upper(), (s * (1 + unit) + lost).upper())
+    if not largest(result.computed) < LARGEST:
         raise Unbounded("a value may overflow")
-    return found
+    return result
 
 
 # Operations ---------------------------------------------------------------------------------------
@@ -130,9 +130,9 @@ def total(x: Rounded, y: Rounded) -> Rounded:
 
 
 def _is_near(x: Rounded, y: Rounded) -> bool:
-    """Whether the sum is a float: of exact ones of opposite signs, neither twice the other.
+    """Whether the sum is a float: of exact operands of opposite signs, neither twice the other.
 
-    Sterbenz's lemma (Higham 2002, theorem 2.5).
+    This is Sterbenz's lemma (Higham 2002, theorem 2.5).
     """
     if not (x.is_exact and y.is_exact) or x.exact.has(0) or y.exact.has(0):
         return False
@@ -148,6 +148,7 @@ def opposite_of(x: Rounded) -> Rounded:
 
 def product(x: Rounded, y: Rounded) -> Rounded:
     """``x * y``."""
+    # A product with ±1 is exact.
     if any(abs(v.exact.lower) == 1 and v.exact.is_point and v.is_exact for v in (x, y)):
         return Rounded(multiply(x.exact, y.exact), max(x.r, y.r), max(x.s, y.s))
     s = x.s * (largest(y.exact) * (1 + y.r) + y.s) + y.s * largest(x.exact) * (1 + x.r)
@@ -167,11 +168,11 @@ def quotient(x: Rounded, y: Rounded) -> Rounded:
 
 
 def bounded(name: str, *args: Interval) -> Interval:
-    """A function of exact values; Unbounded where one of them may be infinite or undefined."""
-    found = Intervals().named(name, *args)
-    if isinstance(found, Undefined):
-        raise Unbounded(f"{found.reason} has no bounded real value")
-    return found
+    """Apply a function to exact values; raise Unbounded if a value is infinite or undefined."""
+    result = Intervals().named(name, *args)
+    if isinstance(result, Undefined):
+        raise Unbounded(f"{result.reason} has no bounded real value")
+    return result
 
 
 @cache
@@ -181,7 +182,7 @@ def _slope(name: str) -> tuple[Expr, Expr]:
 
 
 def function_of(name: str, x: Rounded, unit: arb, lost: arb) -> Rounded:
-    """A function that itself is within ``unit``, relative, and ``lost``."""
+    """Apply a function whose own relative error is within ``unit``, and absolute ``lost``."""
     exact = bounded(name, x.exact)
     if x.is_exact:
         return stored(exact, ZERO, ZERO, unit, lost)
@@ -189,6 +190,7 @@ def function_of(name: str, x: Rounded, unit: arb, lost: arb) -> Rounded:
     (slope,) = evaluated([derivative], {t: x.computed}, Intervals())
     if isinstance(slope, Undefined):
         raise Unbounded(f"the derivative of {name}: {slope.reason} has no bounded real value")
+    # The mean value theorem on the interval of all possible floats.
     steepest = largest(slope)
     r, s = ZERO, steepest * x.s
     if not exact.has(0):
@@ -232,11 +234,11 @@ CALLS: dict[str, Callable[..., Rounded]] = {
 
 
 def literal(value: float) -> Rounded:
-    """A number of a program; one of many digits may be an exact one, rounded."""
-    found = of_number(value)
-    if isinstance(found, Undefined):
+    """Return a number of the program; one with many digits may be a rounded exact number."""
+    number = of_number(value)
+    if isinstance(number, Undefined):
         raise Unsupported(f"certify: the number {value}")
     if Fraction(value).denominator <= 2**20 and abs(value) <= 2**53:
-        return Rounded(found)
-    wide = multiply(found, Interval((1 - U).lower(), (1 + U).upper()))
+        return Rounded(number)
+    wide = multiply(number, Interval((1 - U).lower(), (1 + U).upper()))
     return Rounded(wide, (2 * U).upper())

@@ -1,4 +1,4 @@
-"""What is audited: a formula, its inputs, and how they may be drawn."""
+"""The setting of an audit: a formula, its inputs, and how they may be drawn."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """The formula, its inputs, and how to write it for other shapes."""
+    """A formula, its inputs, and a way to write it for other shapes."""
 
     forward: Expr
     symbols: tuple[Expr, ...]
-    inputs: tuple[Input, ...]  # those that are real
-    kept: Mapping[str, np.ndarray]  # those that are data
+    inputs: tuple[Input, ...]  # the real inputs
+    kept: Mapping[str, np.ndarray]  # the inputs that are data
     by: tuple[Expr, ...]  # the symbols that derivatives are by
     dtypes: tuple[str, ...]
     text: str
     traced: Callable[[Sequence[Expr]], Expr] | None
-    function: Callable[..., object] | None  # the user's own, for values
+    function: Callable[..., object] | None  # the user's function, for values
 
     @classmethod
     def of(
@@ -48,7 +48,7 @@ class Setting:
         domain: Mapping[str, tuple[float, float]] | None,
         seed: int,
     ) -> Setting:
-        """From what users give; see ``audit``."""
+        """Parse the user's arguments; see ``audit``."""
         symbols, drawn, kept, dtypes = read_inputs("audit", inputs, domain)
         if not drawn:
             raise ValueError("audit: no input is real, so there is nothing to differentiate by")
@@ -75,7 +75,7 @@ class Setting:
                 f"are {', '.join(inputs)}"
             )
         known = ("float32",) if "float32" in dtypes else ("float64",)
-        found = cls(
+        setting = cls(
             value,
             symbols,
             drawn,
@@ -86,30 +86,30 @@ class Setting:
             None if isinstance(forward, Expr | sp.Basic) or dtypes or kept else traced,
             function,
         )
-        return found.in_domain(seed)
+        return setting.in_domain(seed)
 
     def in_domain(self, seed: int) -> Setting:
-        """The setting with inputs that are drawn where the formula has values."""
+        """Return the setting with inputs drawn where the formula has values."""
         values = Forward(self.forward, self.symbols)
         rng = np.random.default_rng(seed)
 
         def finite(drawn: Mapping[str, np.ndarray]) -> np.ndarray:
-            found = values.values(self.with_data(drawn))
-            return np.asarray(np.isfinite(found).reshape(len(found), -1).all(axis=1))
+            results = values.values(self.with_data(drawn))
+            return np.asarray(np.isfinite(results).reshape(len(results), -1).all(axis=1))
 
         return replace(self, inputs=tuple(points.discovered(self.inputs, finite, rng)))
 
     def candidate(self, gradient: object, vjp: object, jvp: object, hessian: object) -> Candidate:
-        """What is under test, as NumPy callables."""
+        """Return the derivatives under test as NumPy callables."""
         rng = np.random.default_rng(0)
         drawn = self.with_data(points.ordinary(self.inputs, 64, rng))
         finite = np.isfinite(Forward(self.forward, self.symbols).values(drawn))
         row = int(np.argmax(finite.reshape(64, -1).all(axis=1)))
         at = [drawn[x.name][row] for x in self.symbols]
-        given = {"gradient": gradient, "vjp": vjp, "jvp": jvp, "hessian": hessian}
-        under_test = candidate(self.forward, self.symbols, **given, at=at)
+        arguments = {"gradient": gradient, "vjp": vjp, "jvp": jvp, "hessian": hessian}
+        under_test = candidate(self.forward, self.symbols, **arguments, at=at)
         if len(self.by) < len(self.inputs):
-            for name, function in given.items():
+            for name, function in arguments.items():
                 if function is not None and getattr(under_test, name) is not function:
                     raise TypeError(
                         f"audit: wrt: {name}={function!r} brings its derivatives by all inputs; "
@@ -118,12 +118,12 @@ class Setting:
         return under_test
 
     def with_data(self, drawn: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Points with the inputs that are data."""
+        """Add the inputs that are data to the points."""
         return points.rounded(dict(drawn), np.float64, self.kept)
 
 
 def _inputs_of(who: str, wrt: object, real: Sequence[Expr]) -> tuple[Expr, ...]:
-    """The real inputs that ``wrt`` names, in its order; all of them for None."""
+    """Return the real inputs named by ``wrt``, in its order; all of them for None."""
     if wrt is None:
         return tuple(real)
     known = {x.name: x for x in real}
@@ -132,7 +132,7 @@ def _inputs_of(who: str, wrt: object, real: Sequence[Expr]) -> tuple[Expr, ...]:
         name = one.name if isinstance(one, Expr) and isinstance(one.op, ops.Symbol) else one
         if not isinstance(name, str) or name not in known:
             raise ValueError(
-                f"{who}: wrt: {shortened(one)} is none of the real inputs {', '.join(known)}; "
+                f"{who}: wrt: {shortened(one)} is not one of the real inputs {', '.join(known)}; "
                 "give a name or a list of them"
             )
         chosen.append(known[name])
@@ -144,21 +144,21 @@ def _inputs_of(who: str, wrt: object, real: Sequence[Expr]) -> tuple[Expr, ...]:
 def read_inputs(
     who: str, inputs: Mapping[str, object], domain: Mapping[str, tuple[float, float]] | None
 ) -> tuple[tuple[Expr, ...], tuple[Input, ...], dict[str, np.ndarray], list[str]]:
-    """The symbols, those that are real as they are drawn, the data, and the examples' dtypes."""
+    """Return the symbols, the real inputs as they are drawn, the data, and the examples' dtypes."""
     if not inputs:
         raise ValueError(f"{who}: inputs is empty; give names and shapes, inputs={{'x': 5}}")
     drawn: list[Input] = []
     kept: dict[str, np.ndarray] = {}
     symbols: list[Expr] = []
     dtypes: list[str] = []
-    for name, given in inputs.items():
-        if isinstance(given, int) and not isinstance(given, bool):
-            given = (given,)
-        if isinstance(given, tuple):
-            symbols.append(sd.symbol(name, given))
-            drawn.append(Input(name, given, *_bounds(who, name, domain)))
+    for name, value in inputs.items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = (value,)
+        if isinstance(value, tuple):
+            symbols.append(sd.symbol(name, value))
+            drawn.append(Input(name, value, *_bounds(who, name, domain)))
             continue
-        array = np.asarray(given)
+        array = np.asarray(value)
         if array.dtype.kind in "iub":
             dtype = bool if array.dtype.kind == "b" else int
             symbols.append(sd.symbol(name, array.shape, dtype))
@@ -166,7 +166,7 @@ def read_inputs(
             continue
         if array.dtype.kind != "f":
             raise TypeError(
-                f"{who}: the input {name} is {shortened(given)}; give a shape (a length, or a "
+                f"{who}: the input {name} is {shortened(value)}; give a shape (a length, or a "
                 "tuple of lengths) or an example array of real numbers"
             )
         symbols.append(sd.symbol(name, array.shape))
@@ -174,7 +174,7 @@ def read_inputs(
         dtypes.append(array.dtype.name)
     unknown = [name for name in domain or {} if name not in inputs]
     if unknown:
-        raise ValueError(f"{who}: domain names {unknown[0]}, which is no input")
+        raise ValueError(f"{who}: domain names {unknown[0]}, which is not an input")
     return tuple(symbols), tuple(drawn), kept, dtypes
 
 
@@ -190,10 +190,10 @@ def _bounds(
 def tracer(
     who: str, forward: object, kept: Mapping[str, np.ndarray]
 ) -> tuple[Callable[[Sequence[Expr]], Expr], Callable[..., object] | None, str]:
-    """How the formula comes from symbols, the user's function if it is one, and its text.
+    """Return a function from symbols to the formula, the user's function or None, and a text.
 
-    How many elements conditions take is known at each point, and at no two points the same: no
-    length in it is open.
+    Lengths that depend on conditions are closed: they are known at each point, but differ between
+    points.
     """
     traced, function, text = _tracer(who, forward, kept)
     return lambda symbols: closed([traced(symbols)])[0], function, text
@@ -214,17 +214,17 @@ def _tracer(
         name = getattr(forward, "__name__", repr(forward))
 
         def traced(symbols: Sequence[Expr]) -> Expr:
-            # Data go in as they are: an index is an array to NumPy, not an expression.
+            # Pass data as they are: NumPy needs an array as an index, not an expression.
             real = [x for x in symbols if x.name not in kept]
 
             def of_real(*xs: object) -> Any:
-                given = dict(zip([x.name for x in real], xs, strict=True)) | dict(kept)
-                return forward(*[given[x.name] for x in symbols])
+                arguments = dict(zip([x.name for x in real], xs, strict=True)) | dict(kept)
+                return forward(*[arguments[x.name] for x in symbols])
 
-            found = sd.from_function(of_real, *real)
-            if not isinstance(found, Expr):
-                raise TypeError(f"{who}: {name} returns {type(found).__name__}, not one array")
-            return found
+            formula = sd.from_function(of_real, *real)
+            if not isinstance(formula, Expr):
+                raise TypeError(f"{who}: {name} returns {type(formula).__name__}, not one array")
+            return formula
 
         return traced, forward, name
     raise TypeError(
@@ -234,7 +234,7 @@ def _tracer(
 
 
 def _of_symbols(who: str, forward: Expr, symbols: Sequence[Expr]) -> Expr:
-    """The expression, of these symbols instead of those of the same names."""
+    """Replace the symbols of an expression by the given ones of the same names."""
     own = {x.name: x for x in sd.free_symbols([forward])}
     missing = [name for name in own if name not in {x.name for x in symbols}]
     if missing:

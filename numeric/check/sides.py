@@ -1,4 +1,4 @@
-"""What is compared: two formulas, or a formula and a function, of the same inputs."""
+"""The sides of a comparison: two formulas, or a formula and a function, of the same inputs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _UNTRACEABLE = (TypeError, ValueError, NotImplementedError, AttributeError, Look
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: its formula, if it has one, and the user's function, if it is one."""
+    """One side: its formula, if there is one, and the user's function, if it is one."""
 
     name: str
     formula: Expr | None
-    function: Callable[..., object] | None  # of the inputs, in their order
+    function: Callable[..., object] | None  # takes the inputs in their order
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Sides:
     f: Side
     g: Side
     symbols: tuple[Expr, ...]
-    inputs: tuple[Input, ...]  # those that are real
-    kept: Mapping[str, np.ndarray]  # those that are data
+    inputs: tuple[Input, ...]  # the real inputs
+    kept: Mapping[str, np.ndarray]  # the inputs that are data
 
     @classmethod
     def of(
@@ -51,9 +51,9 @@ class Sides:
         inputs: Mapping[str, object] | None,
         domain: Mapping[str, tuple[float, float]] | None,
     ) -> Sides:
-        """From what users give; see ``why``."""
+        """Parse the user's arguments; see ``why``."""
         if inputs is None:
-            inputs = _found(f, g)
+            inputs = _inputs_of(f, g)
         symbols: tuple[Expr, ...] = ()
         drawn: tuple[Input, ...] = ()
         kept: dict[str, np.ndarray] = {}
@@ -68,13 +68,13 @@ class Sides:
         return cls(one, other, symbols, drawn, kept)
 
 
-def _found(f: object, g: object) -> dict[str, object]:
-    """The inputs by name, from the symbols of the formulas; of functions that take no others."""
+def _inputs_of(f: object, g: object) -> dict[str, object]:
+    """Infer the inputs by name from the symbols of the formulas."""
     known: dict[str, Expr] = {}
-    formulas = sorted((f, g), key=lambda x: isinstance(x, str))  # texts are read with these symbols
+    formulas = sorted((f, g), key=lambda x: isinstance(x, str))  # texts last, to reuse the symbols
     for formula in formulas:
-        read = _read(formula, tuple(known.values()))
-        for x in sd.free_symbols([read]) if read is not None else ():
+        expression = _read(formula, tuple(known.values()))
+        for x in sd.free_symbols([expression]) if expression is not None else ():
             if known.setdefault(x.name, x).shape != x.shape:
                 raise ValueError(
                     f"why: {x.name} has shape {x.shape} in one formula and {known[x.name].shape} "
@@ -95,7 +95,7 @@ def _found(f: object, g: object) -> dict[str, object]:
 
 
 def _read(formula: object, symbols: Sequence[Expr]) -> Expr | None:
-    """A formula as an expression; None for a function."""
+    """Return a formula as an expression; None for a function."""
     if isinstance(formula, str):
         return sd.parse(formula, symbols)
     if isinstance(formula, sp.Basic):
@@ -112,9 +112,9 @@ def _read(formula: object, symbols: Sequence[Expr]) -> Expr | None:
 
 
 def _side(given: object, symbols: Sequence[Expr]) -> Side:
-    read = _read(given, symbols)
-    if read is not None:
-        trace, _, name = tracer("why", read, {})
+    expression = _read(given, symbols)
+    if expression is not None:
+        trace, _, name = tracer("why", expression, {})
         return Side(given if isinstance(given, str) else name, _numbers(trace(symbols)), None)
     name = _name(given)
     if not callable(given):
@@ -126,7 +126,7 @@ def _side(given: object, symbols: Sequence[Expr]) -> Side:
     trace, _, _ = tracer("why", function, {})
     try:
         formula = _numbers(trace(symbols))
-    except _UNTRACEABLE:  # whatever the function does with what has no values: then it is evaluated
+    except _UNTRACEABLE:  # the function needs values, so only evaluate it
         formula = None
     return Side(name, formula, function)
 
@@ -136,19 +136,19 @@ def _name(function: object) -> str:
 
 
 def _numbers(f: Expr) -> Expr:
-    """Truth values as numbers."""
+    """Convert booleans to numbers."""
     return sd.where(f, 1, 0) if f.dtype is bool else f
 
 
 def _arranged(function: Callable[..., object], names: list[str]) -> Callable[..., object]:
-    """The function of the inputs in their order; its parameters may have their names in another."""
+    """Make a function take the inputs in their order; match its parameters by name if possible."""
     try:
         parameters = [
             p.name
             for p in inspect.signature(function).parameters.values()
             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
         ]
-    except (TypeError, ValueError):  # of what is written in C
+    except (TypeError, ValueError):  # functions written in C may have no signature
         return lambda *args: function(*args)
     if not set(parameters) <= set(names):
         return lambda *args: function(*args)

@@ -1,4 +1,4 @@
-"""Functions that bring derivatives of their own, as functions of NumPy arrays: what all have."""
+"""Functions with their own derivatives, as functions of NumPy arrays: the common base."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Calls that nobody asked for, which find out what a function is, warn of nothing."""
+    """Suppress warnings of trial calls, which only find out what a function is."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 
 class Source(ABC):
-    """A function with derivatives of its own, of NumPy arrays.
+    """A function of NumPy arrays with its own derivatives.
 
-    Arrays of integers and booleans are data: nothing is differentiated by them.
+    Arrays of integers and booleans are data: they have no derivatives.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -43,47 +43,48 @@ class Source(ABC):
 
     @abstractmethod
     def value(self, *arrays: np.ndarray) -> np.ndarray:
-        """What the function computes."""
+        """Return the function's value."""
 
     @abstractmethod
     def vjp(self, *arrays: np.ndarray) -> Any:
-        """The cotangents of the inputs, for the inputs and the cotangent of the value."""
+        """Return the cotangents of the inputs, given the inputs and the cotangent of the value."""
 
     @abstractmethod
     def jvp(self, *arrays: np.ndarray) -> np.ndarray:
-        """The tangent of the value, for the inputs and their tangents."""
+        """Return the tangent of the value, given the inputs and their tangents."""
 
     @abstractmethod
     def hessian(self, *arrays: np.ndarray) -> Any:
-        """The second derivatives of a scalar value: by one input an array, else rows of blocks."""
+        """Return second derivatives of a scalar: an array for one input, else rows of blocks."""
 
     @silent()
     def offered(
         self, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
     ) -> dict[str, object]:
-        """The fields of a ``Candidate``: what the function offers is what it gives at ``at``.
+        """Return the fields of a ``Candidate``: the derivatives that can be computed at ``at``.
 
         Raises ShapeError for a function whose value has another shape than ``forward``.
         """
         tangents = [a for a in at if a.dtype.kind == "f"]
         calls = {"jvp": (*at, *tangents)} | ({} if forward.shape else {"hessian": at})
-        found: dict[str, object] = {"name": self.name, "value": self._named(self.value)}
-        found["vjp"] = self._named(self.vjp)
+        fields: dict[str, object] = {"name": self.name, "value": self._named(self.value)}
+        fields["vjp"] = self._named(self.vjp)
         notes = []
-        taken = [kind for kind in ("float64", "float32") if self._takes(at, kind)]
-        if taken:
-            found["dtypes"] = tuple(taken)
-            self._check_shape(forward, inputs, _in(taken[0], at))
+        dtypes = [kind for kind in ("float64", "float32") if self._takes(at, kind)]
+        if dtypes:
+            fields["dtypes"] = tuple(dtypes)
+            self._check_shape(forward, inputs, _in(dtypes[0], at))
         for what, args in calls.items():
             method = getattr(self, what)
             try:
-                method(*_in(taken[0] if taken else "float64", args))
+                method(*_in(dtypes[0] if dtypes else "float64", args))
+            # Any error means that the source lacks this derivative; the note keeps the reason.
             except Exception as error:
                 reason = str(error).strip().partition("\n")[0]
                 notes.append(f"{self.name} offers no {what}: {type(error).__name__}: {reason}")
             else:
-                found[what] = self._named(method)
-        return found | {"notes": tuple(notes)}
+                fields[what] = self._named(method)
+        return fields | {"notes": tuple(notes)}
 
     def _named(self, call: Callable[..., object]) -> Callable[..., object]:
         return named(call, self.name)
@@ -107,7 +108,7 @@ class Source(ABC):
 
 
 def called(fn: object) -> str:
-    """How a function is called in a message."""
+    """Return the name of a function for messages."""
     owner = getattr(fn, "__self__", None)
     if isinstance(owner, type) and getattr(fn, "__name__", "") == "apply":
         return owner.__name__
@@ -115,7 +116,7 @@ def called(fn: object) -> str:
 
 
 def named(call: Callable[..., object], name: str) -> Callable[..., object]:
-    """``call``, whose errors say that they come from ``name``."""
+    """Wrap ``call`` so that its errors name ``name``."""
 
     @wraps(call)
     def inner(*args: object) -> object:
@@ -129,59 +130,61 @@ def named(call: Callable[..., object], name: str) -> Callable[..., object]:
 
 
 def _in(kind: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The arrays, those of real numbers in a dtype."""
+    """Copy the arrays, real ones in the given dtype."""
     return [a.astype(kind) if a.dtype.kind == "f" else a.copy() for a in arrays]
 
 
 def real_places(arrays: Sequence[np.ndarray]) -> list[int]:
-    """The places of what derivatives are by."""
+    """Return the positions of the real arrays, which derivatives are by."""
     return [i for i, a in enumerate(arrays) if np.dtype(a.dtype).kind == "f"]
 
 
 def moved(
     arrays: Sequence[np.ndarray],
 ) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
-    """Inputs, and the tangents behind them, which only the real ones have."""
+    """Split inputs from the tangents after them, which only the real inputs have."""
     n = len(arrays) - len(real_places(arrays)) // 2
     return arrays[:n], arrays[n:]
 
 
 def one_or_all(values: Sequence[object]) -> Any:
-    """One value by itself, several as a tuple."""
+    """Return a single value by itself, several as a tuple."""
     return values[0] if len(values) == 1 else tuple(values)
 
 
 class Lowered(Source):
-    """A lowered Function of one output."""
+    """A lowered Function with one output."""
 
     fn: Function
 
     def __init__(self, fn: Function) -> None:
         super().__init__(fn)
         if len(fn.outputs) != 1:
-            raise TypeError(f"a Function with {len(fn.outputs)} outputs is no one function to test")
+            raise TypeError(
+                f"a Function with {len(fn.outputs)} outputs is not one function to test"
+            )
 
-    def _only(self, found: Any) -> Any:
-        return found[0] if self.fn._many else found
+    def _only(self, result: Any) -> Any:
+        return result[0] if self.fn._many else result
 
     def value(self, *arrays: np.ndarray) -> np.ndarray:
-        """What a call gives."""
+        """Return the Function's value."""
         return np.asarray(self._only(self.fn(*arrays)))
 
     def vjp(self, *arrays: np.ndarray) -> Any:
-        """By ``backward``."""
-        found = self.fn.vjp(*arrays[:-1])[1](arrays[-1])
-        return one_or_all([g for g in found if g is not None])
+        """Compute the vjp by ``backward``."""
+        gradients = self.fn.vjp(*arrays[:-1])[1](arrays[-1])
+        return one_or_all([g for g in gradients if g is not None])
 
     def jvp(self, *arrays: np.ndarray) -> np.ndarray:
-        """By ``jvp``."""
+        """Compute the jvp by ``jvp``."""
         inputs, tangents = moved([np.asarray(a) for a in arrays])
-        given = dict(zip(real_places(inputs), tangents, strict=True))
-        found = self.fn.jvp(inputs, [given.get(i) for i in range(len(inputs))])[1]
-        return np.asarray(self._only(found))
+        by_place = dict(zip(real_places(inputs), tangents, strict=True))
+        result = self.fn.jvp(inputs, [by_place.get(i) for i in range(len(inputs))])[1]
+        return np.asarray(self._only(result))
 
     def hessian(self, *arrays: np.ndarray) -> Any:
-        """By ``hessian``."""
+        """Compute the Hessian by ``hessian``."""
         real = [x for x in self.fn.inputs if x.dtype is float]
         blocks = self._only(self.fn.hessian(*arrays, wrt=real))
         return blocks[0][0] if len(real) == 1 else blocks

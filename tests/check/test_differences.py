@@ -216,7 +216,7 @@ def test_refusals():
         ),
         (
             TypeError,
-            "value has to be real, not complex128",
+            "value must be real, not complex128",
             lambda: nm.check.derivative(lambda x: 1j * x, 1.0),
         ),
         (ValueError, "math domain error", lambda: nm.check.derivative(math.log, 0.0)),

@@ -344,7 +344,7 @@ def test_infinite_slopes_cannot_be_told():
         (nm.check.GradcheckError, None, lambda: gradcheck(nm.sqrt, leaf([0.0, 1.0]))),
         (
             nm.check.GradcheckError,
-            "Nothing can be told of output 0",
+            "No verdict is possible on output 0",
             lambda: gradcheck(nm.exp, leaf([1000.0])),
         ),
     )

@@ -200,7 +200,7 @@ def test_refusals():
     refused(
         (
             ValueError,
-            "has to be scalar, its value has shape",
+            "must be scalar, its value has shape",
             lambda: nm.check.taylor(np.sin, np.cos, V),
         ),
         (

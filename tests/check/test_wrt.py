@@ -85,11 +85,15 @@ def test_other_derivatives_by_some_inputs():
 @pytest.mark.parametrize(
     ("wrt", "error", "message"),
     [
-        ("q", ValueError, "audit: wrt: 'q' is none of the real inputs x, A; give a name or a list"),
-        ("k", ValueError, "audit: wrt: 'k' is none of the real inputs x, A"),
+        (
+            "q",
+            ValueError,
+            "audit: wrt: 'q' is not one of the real inputs x, A; give a name or a list",
+        ),
+        ("k", ValueError, "audit: wrt: 'k' is not one of the real inputs x, A"),
         ([], ValueError, r"audit: wrt: \[\] is empty"),
         (["x", "x"], ValueError, "names an input twice"),
-        (3, ValueError, "audit: wrt: 3 is none"),
+        (3, ValueError, "audit: wrt: 3 is not one"),
     ],
 )
 def test_what_is_refused(wrt, error, message):
