@@ -1,4 +1,4 @@
-"""Every function of expressions, under its array-API and NumPy name: one list of many modules."""
+"""Collect all functions of expressions, under their array-API and NumPy names, from the modules."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from symdiff.functions.indexing import *  # noqa: F403
 from symdiff.functions.products import *  # noqa: F403
 from symdiff.functions.rearranging import *  # noqa: F403
 from symdiff.functions.reductions import *  # noqa: F403
-from symdiff.functions.shaping import *  # noqa: F403  # the modules' lists say what
+from symdiff.functions.shaping import *  # noqa: F403  # the modules' lists select the names
 from symdiff.functions.signals import *  # noqa: F403
 from symdiff.functions.sorting import *  # noqa: F403
 from symdiff.functions.special import *  # noqa: F403
 from symdiff.functions.statistics import *  # noqa: F403
 
-# Type checkers follow `import *`, but mypy reads no list that is made of other lists.
+# Type checkers follow `import *`, but mypy cannot read an ``__all__`` made of other lists.
 if not TYPE_CHECKING:
     __all__ = [
         *shaping.__all__,

@@ -1,7 +1,7 @@
-"""Functions of each element, under their array-API and their NumPy names; their operands broadcast.
+"""Elementwise functions under their array-API and NumPy names; their operands broadcast.
 
-A function of the scalar vocabulary (``symdiff.scalars.vocabulary`` holds its definition, its
-derivative and its convention at kinks) is one line here.  ``pointwise`` makes one of any SymPy
+A function of the scalar vocabulary takes one line here.  ``symdiff.scalars.vocabulary`` holds its
+definition, its derivative and its convention at kinks.  ``pointwise`` makes a function of any SymPy
 formula.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from symdiff.graph.expr import Expr, Operand
 
-# What a predicate of the vocabulary yields is boolean; every other formula is real.
+# Predicates of the vocabulary have boolean results; every other formula is real.
 _PREDICATES = tuple(
     VOCABULARY[name] for name in VOCABULARY if algebra.PRIMITIVES[name].result is bool
 )
@@ -40,31 +40,31 @@ class Unary(Protocol):
     """A function of one operand."""
 
     def __call__(self, x: Operand, /) -> Expr:
-        """The function at each element of ``x``."""
+        """Return the function at each element of ``x``."""
 
 
 class Binary(Protocol):
     """A function of two operands."""
 
     def __call__(self, x: Operand, y: Operand, /) -> Expr:
-        """The function at each pair of elements of ``x`` and ``y``, broadcast to one shape."""
+        """Return the function at each pair of elements of ``x`` and ``y``, after broadcasting."""
 
 
-# Defining one -----------------------------------------------------------------------------------
+# Definition -------------------------------------------------------------------------------------
 
 
 def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
-    """A new elementwise function from a SymPy formula; its derivatives of every order are SymPy's.
+    """Define an elementwise function by a SymPy formula; SymPy gives derivatives of every order.
 
     Args:
-        name: an identifier, under which the function is printed.
+        name: an identifier; expressions print it.
         fn: called once with a real SymPy symbol for each parameter; returns the formula in them.
 
-    Returns a function of as many operands (expressions, numbers, arrays), which broadcast.
+    Returns a function of this many operands (expressions, numbers, arrays), which broadcast.
 
-    Raises ValueError for a name that is no identifier, a parameter that has no fixed place, or a
-    formula with other symbols; Unsupported, naming SymPy's class, for a formula that has no
-    counterpart here.
+    Raises ValueError for a name that is no identifier, a keyword or variadic parameter, or a
+    formula with other symbols; Unsupported, with SymPy's class, for a formula without a counterpart
+    here.
 
     >>> import symdiff as sd
     >>> softsign = sd.pointwise("softsign", lambda x: x / (1 + sp.Abs(x)))
@@ -111,7 +111,7 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
 
 
 def documented(function: _F, name: str, says: str, example: str) -> _F:
-    """``function`` under this name, with what it says and an example of x and y as docstring."""
+    """Give ``function`` a name, and a docstring of a description and an example in x and y."""
     function.__name__ = function.__qualname__ = name  # type: ignore[attr-defined]  # a function, seen as a protocol
     function.__doc__ = f"""{says}
 
@@ -129,7 +129,7 @@ def documented(function: _F, name: str, says: str, example: str) -> _F:
 
 
 def unary(name: str, says: str, example: str) -> Unary:
-    """The function of the vocabulary called ``name``, of one operand."""
+    """Return the unary function ``name`` of the vocabulary."""
 
     @names_arguments
     def function(x: Operand, /) -> Expr:
@@ -139,7 +139,7 @@ def unary(name: str, says: str, example: str) -> Unary:
 
 
 def binary(name: str, says: str, example: str) -> Binary:
-    """The function of the vocabulary called ``name``, of two operands."""
+    """Return the binary function ``name`` of the vocabulary."""
 
     @names_arguments
     def function(x: Operand, y: Operand, /) -> Expr:
@@ -152,7 +152,7 @@ def binary(name: str, says: str, example: str) -> Binary:
 
 
 def add(x: Operand, y: Operand, /) -> Expr:
-    """``x + y``.
+    """Return ``x + y``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -163,7 +163,7 @@ def add(x: Operand, y: Operand, /) -> Expr:
 
 
 def subtract(x: Operand, y: Operand, /) -> Expr:
-    """``x - y``.
+    """Return ``x - y``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -174,7 +174,7 @@ def subtract(x: Operand, y: Operand, /) -> Expr:
 
 
 def multiply(x: Operand, y: Operand, /) -> Expr:
-    """``x * y``.
+    """Return ``x * y``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -185,7 +185,7 @@ def multiply(x: Operand, y: Operand, /) -> Expr:
 
 
 def divide(x: Operand, y: Operand, /) -> Expr:
-    """``x / y``; integers divide to a real number.
+    """Return ``x / y``; the quotient of integers is real.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -196,7 +196,7 @@ def divide(x: Operand, y: Operand, /) -> Expr:
 
 
 def pow(x: Operand, y: Operand, /) -> Expr:
-    """``x ** y``, nan for negative x unless y is an integer; 0 ** 0 is 1.
+    """Return ``x ** y``; nan for negative x unless y is an integer; 0 ** 0 is 1.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -207,7 +207,7 @@ def pow(x: Operand, y: Operand, /) -> Expr:
 
 
 def negative(x: Operand, /) -> Expr:
-    """``-x``.
+    """Return ``-x``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -218,7 +218,7 @@ def negative(x: Operand, /) -> Expr:
 
 
 def positive(x: Operand, /) -> Expr:
-    """``x``.
+    """Return ``x`` itself.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -229,7 +229,7 @@ def positive(x: Operand, /) -> Expr:
 
 
 def reciprocal(x: Operand, /) -> Expr:
-    """``1 / x``.
+    """Return ``1 / x``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -241,7 +241,7 @@ def reciprocal(x: Operand, /) -> Expr:
 
 @names_arguments
 def square(x: Operand, /) -> Expr:
-    """``x²``.
+    """Return ``x²``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -253,7 +253,7 @@ def square(x: Operand, /) -> Expr:
 
 @names_arguments
 def sqrt(x: Operand, /) -> Expr:
-    """``√x``; nan for negative x.
+    """Return ``√x``; nan for negative x.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -265,117 +265,129 @@ def sqrt(x: Operand, /) -> Expr:
 
 floor_divide = binary(
     "floor_divide",
-    "``floor(x / y)`` of the exact quotient; derivative 0.",
+    "Return ``floor(x / y)`` of the exact quotient; derivative 0.",
     "sd.diff(sd.floor_divide(x, 3), x) is sd.constant(0)",
 )
 mod = binary(
     "mod",
-    "``x - y*floor(x/y)``, which has the sign of y.",
+    "Return ``x - y*floor(x/y)``, which has the sign of y.",
     "sd.diff(sd.mod(x, y), y) is -sd.floor_divide(x, y)",
 )
 cbrt = unary(
     "cbrt",
-    "The real cube root, negative for negative x.",
+    "Return the real cube root, negative for negative x.",
     "sd.diff(sd.cbrt(x), x) is 1 / (3 * sd.cbrt(x)**2)",
 )
 hypot = binary(
     "hypot",
-    "``√(x² + y²)`` without overflow; its derivative at the origin is 0.",
+    "Return ``√(x² + y²)`` without overflow; its derivative at the origin is 0.",
     "sd.hypot(x, 2.0) is sd.hypot(x, 2)",
 )
 abs = unary(
-    "abs", "``|x|``; its derivative at 0 is 0.", "str(sd.diff(sd.abs(x), x)) == str(sd.sign(x))"
+    "abs",
+    "Return ``|x|``; its derivative at 0 is 0.",
+    "str(sd.diff(sd.abs(x), x)) == str(sd.sign(x))",
 )
 sign = unary(
-    "sign", "The sign of x: 1, 0 or -1; derivative 0.", "sd.diff(sd.sign(x), x) is sd.constant(0)"
+    "sign",
+    "Return the sign of x: 1, 0 or -1; derivative 0.",
+    "sd.diff(sd.sign(x), x) is sd.constant(0)",
 )
 
 # Exponentials and logarithms --------------------------------------------------------------------
 
-exp = unary("exp", "``e**x``.", "sd.diff(sd.exp(x), x) is sd.exp(x)")
-expm1 = unary("expm1", "``e**x - 1``, accurate near 0.", "sd.diff(sd.expm1(x), x) is sd.exp(x)")
-exp2 = unary("exp2", "``2**x``.", "sd.exp2(10) is sd.constant(1024)")
-log = unary("log", "The natural logarithm; -inf at 0, nan below.", "sd.diff(sd.log(x), x) is 1 / x")
-log1p = unary("log1p", "``log(1 + x)``, accurate near 0.", "sd.diff(sd.log1p(x), x) is 1 / (1 + x)")
+exp = unary("exp", "Return ``e**x``.", "sd.diff(sd.exp(x), x) is sd.exp(x)")
+expm1 = unary(
+    "expm1", "Return ``e**x - 1``, accurate near 0.", "sd.diff(sd.expm1(x), x) is sd.exp(x)"
+)
+exp2 = unary("exp2", "Return ``2**x``.", "sd.exp2(10) is sd.constant(1024)")
+log = unary(
+    "log", "Return the natural logarithm; -inf at 0, nan below.", "sd.diff(sd.log(x), x) is 1 / x"
+)
+log1p = unary(
+    "log1p", "Return ``log(1 + x)``, accurate near 0.", "sd.diff(sd.log1p(x), x) is 1 / (1 + x)"
+)
 log1mexp = unary(
     "log1mexp",
-    "``log(1 - e**-x)`` of positive x, accurate near 0 and far from it.",
+    "Return ``log(1 - e**-x)`` of positive x, accurate near 0 and far from it.",
     "sd.diff(sd.log1mexp(x), x) is 1 / sd.expm1(x)",
 )
-log2 = unary("log2", "The logarithm to base 2.", "sd.log2(8) is sd.constant(3)")
-log10 = unary("log10", "The logarithm to base 10.", "sd.log10(100) is sd.constant(2)")
+log2 = unary("log2", "Return the logarithm to base 2.", "sd.log2(8) is sd.constant(3)")
+log10 = unary("log10", "Return the logarithm to base 10.", "sd.log10(100) is sd.constant(2)")
 logaddexp = binary(
     "logaddexp",
-    "``log(e**x + e**y)`` without overflow.",
+    "Return ``log(e**x + e**y)`` without overflow.",
     "sd.logaddexp(x, 0.0) is sd.logaddexp(x, 0)",
 )
 xlogy = binary(
     "xlogy",
-    "``x*log(y)``, and 0 where x is 0 (unless y is nan).",
+    "Return ``x*log(y)``, and 0 where x is 0 (unless y is nan).",
     "sd.xlogy(x, 2.0) is sd.xlogy(x, 2)",
 )
 sigmoid = unary(
     "sigmoid",
-    "The logistic function ``1 / (1 + e**-x)``.",
+    "Return the logistic function ``1 / (1 + e**-x)``.",
     "sd.diff(sd.softplus(x), x) is sd.sigmoid(x)",
 )
 softplus = unary(
     "softplus",
-    "``log(1 + e**x)``, without overflow.",
+    "Return ``log(1 + e**x)``, without overflow.",
     "sd.diff(sd.softplus(x), x) is sd.sigmoid(x)",
 )
 log_sigmoid = unary(
     "log_sigmoid",
-    "``log(sigmoid(x))``, without underflow.",
+    "Return ``log(sigmoid(x))``, without underflow.",
     "sd.diff(sd.log_sigmoid(x), x) is sd.sigmoid(-x)",
 )
 
 # Trigonometry -----------------------------------------------------------------------------------
 
-sin = unary("sin", "The sine of x radians.", "sd.diff(sd.sin(x), x) is sd.cos(x)")
-cos = unary("cos", "The cosine of x radians.", "sd.diff(sd.cos(x), x) is -sd.sin(x)")
-tan = unary("tan", "The tangent of x radians.", "sd.diff(sd.tan(x), x) is 1 + sd.tan(x)**2")
+sin = unary("sin", "Return the sine of x radians.", "sd.diff(sd.sin(x), x) is sd.cos(x)")
+cos = unary("cos", "Return the cosine of x radians.", "sd.diff(sd.cos(x), x) is -sd.sin(x)")
+tan = unary("tan", "Return the tangent of x radians.", "sd.diff(sd.tan(x), x) is 1 + sd.tan(x)**2")
 asin = unary(
     "asin",
-    "The angle in [-π/2, π/2] whose sine is x.",
+    "Return the angle in [-π/2, π/2] whose sine is x.",
     'str(sd.diff(sd.asin(x), x)) == "1/sqrt(1 - x**2)"',
 )
 acos = unary(
     "acos",
-    "The angle in [0, π] whose cosine is x.",
+    "Return the angle in [0, π] whose cosine is x.",
     "sd.diff(sd.acos(x), x) is -sd.diff(sd.asin(x), x)",
 )
 atan = unary(
     "atan",
-    "The angle in (-π/2, π/2) whose tangent is x.",
+    "Return the angle in (-π/2, π/2) whose tangent is x.",
     "sd.diff(sd.atan(x), x) is 1 / (1 + x**2)",
 )
 atan2 = binary(
     "atan2",
-    "The angle in (-π, π] of the point with the first operand as ordinate, the second as abscissa."
+    "Return the angle in (-π, π] of the point with ordinate x and abscissa y."
     "\n\n"
     "    Its derivative at the origin is 0.",
     "sd.atan2(0.0, x) is sd.atan2(0, x)",
 )
-sinh = unary("sinh", "The hyperbolic sine.", "sd.diff(sd.sinh(x), x) is sd.cosh(x)")
-cosh = unary("cosh", "The hyperbolic cosine.", "sd.diff(sd.cosh(x), x) is sd.sinh(x)")
+sinh = unary("sinh", "Return the hyperbolic sine.", "sd.diff(sd.sinh(x), x) is sd.cosh(x)")
+cosh = unary("cosh", "Return the hyperbolic cosine.", "sd.diff(sd.cosh(x), x) is sd.sinh(x)")
 tanh = unary(
     "tanh",
-    "The hyperbolic tangent.",
+    "Return the hyperbolic tangent.",
     "sd.diff(sd.tanh(x), x, 2) is -2 * sd.diff(sd.tanh(x), x) * sd.tanh(x)",
 )
-asinh = unary("asinh", "The inverse of sinh.", "sd.asinh(0) is sd.constant(0)")
-acosh = unary("acosh", "The inverse of cosh on [1, ∞).", "sd.acosh(1) is sd.constant(0)")
+asinh = unary("asinh", "Return the inverse of sinh.", "sd.asinh(0) is sd.constant(0)")
+acosh = unary("acosh", "Return the inverse of cosh on [1, ∞).", "sd.acosh(1) is sd.constant(0)")
 atanh = unary(
-    "atanh", "The inverse of tanh on [-1, 1].", 'str(sd.diff(sd.atanh(x), x)) == "1/(1 - x**2)"'
+    "atanh",
+    "Return the inverse of tanh on [-1, 1].",
+    'str(sd.diff(sd.atanh(x), x)) == "1/(1 - x**2)"',
 )
 sinc = unary(
-    "sinc", "``sin(πx)/(πx)``, and 1 at 0, as NumPy has it.", "sd.sinc(0) is sd.constant(1)"
+    "sinc", "Return ``sin(πx)/(πx)``; 1 at 0, as in NumPy.", "sd.sinc(0) is sd.constant(1)"
 )
 
 
 def deg2rad(x: Operand, /) -> Expr:
-    """An angle of x degrees in radians: ``x*π/180``.
+    """Return an angle of x degrees in radians: ``x*π/180``.
 
     >>> import symdiff as sd
     >>> sd.deg2rad(180) is sd.pi
@@ -385,7 +397,7 @@ def deg2rad(x: Operand, /) -> Expr:
 
 
 def rad2deg(x: Operand, /) -> Expr:
-    """An angle of x radians in degrees: ``x*180/π``.
+    """Return an angle of x radians in degrees: ``x*180/π``.
 
     >>> import symdiff as sd
     >>> sd.rad2deg(sd.pi) is sd.constant(180)
@@ -398,19 +410,19 @@ def rad2deg(x: Operand, /) -> Expr:
 
 maximum = binary(
     "maximum",
-    "The larger of x and y; nan if one is.  Equal ones have half of the derivative each.",
+    "Return the larger of x and y; nan if one is nan.  Equal ones get half the derivative each.",
     "sd.maximum(x, 0.0) is sd.maximum(x, 0)",
 )
 minimum = binary(
     "minimum",
-    "The smaller of x and y; nan if one is.  Equal ones have half of the derivative each.",
+    "Return the smaller of x and y; nan if one is nan.  Equal ones get half the derivative each.",
     "sd.minimum(x, 0.0) is sd.minimum(x, 0)",
 )
 
 
 @names_arguments
 def where(condition: Operand, x: Operand, y: Operand, /) -> Expr:
-    """``x`` where the condition is true, else ``y``; what is not selected does not count, even nan.
+    """Return ``x`` where the condition is true, else ``y``; the other has no effect, even nan.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -424,7 +436,7 @@ def where(condition: Operand, x: Operand, y: Operand, /) -> Expr:
 
 
 def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None) -> Expr:
-    """``minimum(maximum(x, min), max)``; a bound that is None does not bind.
+    """Return ``minimum(maximum(x, min), max)``; a bound of None has no effect.
 
     The derivative with respect to x is 1 inside and at the bounds, 0 outside.
 
@@ -448,10 +460,14 @@ def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None) 
     return primitive("clip", operand, low, high)
 
 
-floor = unary("floor", "The largest integer <= x; derivative 0.", "sd.floor(2.5) is sd.constant(2)")
-ceil = unary("ceil", "The smallest integer >= x; derivative 0.", "sd.ceil(2.5) is sd.constant(3)")
+floor = unary(
+    "floor", "Return the largest integer <= x; derivative 0.", "sd.floor(2.5) is sd.constant(2)"
+)
+ceil = unary(
+    "ceil", "Return the smallest integer >= x; derivative 0.", "sd.ceil(2.5) is sd.constant(3)"
+)
 trunc = unary(
-    "trunc", "The next integer towards 0; derivative 0.", "sd.trunc(-2.5) is sd.constant(-2)"
+    "trunc", "Return the next integer towards 0; derivative 0.", "sd.trunc(-2.5) is sd.constant(-2)"
 )
 
 
@@ -459,10 +475,10 @@ _DECIMALS = 400
 
 
 def round(x: Operand, /, decimals: int = 0) -> Expr:
-    """The nearest integer, or multiple of ``10**-decimals``.
+    """Return the nearest integer, or multiple of ``10**-decimals``.
 
-    Of two equally near, the even one.  Its derivative is 0.  Raises ValueError for more decimals
-    than 400, on either side: floats have none there.
+    Ties go to the even one.  The derivative is 0.  Raises ValueError for more than 400 decimals of
+    either sign: floats have none there.
 
     >>> import symdiff as sd
     >>> sd.round(2.5) is sd.constant(2), sd.round(1250, -2) is sd.constant(1200)
@@ -482,7 +498,7 @@ def _number(value: Fraction) -> int | Fraction:
 
 
 def greater(x: Operand, y: Operand, /) -> Expr:
-    """Whether ``x > y``.
+    """Return whether ``x > y``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -493,7 +509,7 @@ def greater(x: Operand, y: Operand, /) -> Expr:
 
 
 def greater_equal(x: Operand, y: Operand, /) -> Expr:
-    """Whether ``x >= y``.
+    """Return whether ``x >= y``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -503,26 +519,28 @@ def greater_equal(x: Operand, y: Operand, /) -> Expr:
     return primitive("less_equal", as_expr(y), as_expr(x))
 
 
-less = binary("less", "Whether ``x < y``.", "sd.less(x, y) is (x < y)")
-less_equal = binary("less_equal", "Whether ``x <= y``.", "sd.less_equal(x, y) is (x <= y)")
-equal = binary("equal", "Whether ``x == y``.", "sd.equal(x, y) is (x == y)")
-not_equal = binary("not_equal", "Whether ``x != y``.", "sd.not_equal(x, y) is (x != y)")
+less = binary("less", "Return whether ``x < y``.", "sd.less(x, y) is (x < y)")
+less_equal = binary("less_equal", "Return whether ``x <= y``.", "sd.less_equal(x, y) is (x <= y)")
+equal = binary("equal", "Return whether ``x == y``.", "sd.equal(x, y) is (x == y)")
+not_equal = binary("not_equal", "Return whether ``x != y``.", "sd.not_equal(x, y) is (x != y)")
 logical_and = binary(
     "logical_and",
-    "Whether both are true (not 0).",
+    "Return whether both are true (not 0).",
     "sd.logical_and(x > 0, y > 0) is (x > 0) & (y > 0)",
 )
 logical_or = binary(
     "logical_or",
-    "Whether one or both are true.",
+    "Return whether one or both are true.",
     "sd.logical_or(x > 0, y > 0) is (x > 0) | (y > 0)",
 )
 logical_xor = binary(
     "logical_xor",
-    "Whether exactly one is true.",
+    "Return whether exactly one is true.",
     "sd.logical_xor(x > 0, y > 0) is (x > 0) ^ (y > 0)",
 )
-logical_not = unary("logical_not", "Whether it is not true.", "sd.logical_not(x > 0) is ~(x > 0)")
+logical_not = unary(
+    "logical_not", "Return whether x is false (0).", "sd.logical_not(x > 0) is ~(x > 0)"
+)
 
 # NumPy's names ----------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """Decompositions and functions of matrices, under their array-API and NumPy names.
 
-Those of symmetric matrices (``cholesky``, ``eigh``, ``eigvalsh``) are functions of the symmetric
-part ``(A + A')/2`` of their operand, so that gradients are symmetric and every derivative is one
-of a function of all entries.  NumPy reads one triangle instead: of a symmetric matrix it is the
-same.
+Decompositions of symmetric matrices (``cholesky``, ``eigh``, ``eigvalsh``) are functions of the
+symmetric part ``(A + A')/2`` of their operand.  So gradients are symmetric, and every derivative is
+the derivative of a function of all entries.  NumPy reads one triangle instead, with the same result
+for a symmetric matrix.
 
 Batch axes lead.
 """
@@ -45,10 +45,10 @@ __all__ = [
 
 
 def cholesky(x: Operand, /, *, upper: bool = False) -> Expr:
-    """The lower triangular L with ``L L' = (A + A')/2``, or the upper ``L'``; positive diagonals.
+    """Return the lower triangular L with ``L L' = (A + A')/2``, or the upper ``L'``.
 
-    Raises ShapeError unless the matrices are square.  A Function raises LinAlgError where they are
-    not positive definite.
+    The diagonal is positive.  Raises ShapeError unless the matrices are square.  A Function raises
+    LinAlgError if they are not positive definite.
 
     >>> import symdiff as sd
     >>> A = sd.symbol("A", (5, 3, 3))
@@ -62,10 +62,11 @@ def cholesky(x: Operand, /, *, upper: bool = False) -> Expr:
 def solve_triangular(
     a: Operand, b: Operand, /, *, lower: bool = False, unit_diagonal: bool = False
 ) -> Expr:
-    """``x`` with ``T x = b``, T being the upper (or ``lower``) triangle of a; b as in ``solve``.
+    """Return ``x`` with ``T x = b`` for the upper (or ``lower``) triangle T of a.
 
-    The other triangle is not read, nor is the diagonal if ``unit_diagonal`` says that it is 1:
-    derivatives by them are 0.  Raises ShapeError as ``solve`` does.
+    b is as in ``solve``.  The other triangle has no effect, nor has the diagonal with
+    ``unit_diagonal``, which takes it as 1: derivatives by them are 0.  Raises ShapeError as
+    ``solve`` does.
 
     >>> import symdiff as sd
     >>> L, b = sd.symbol("L", (3, 3)), sd.symbol("b", 3)
@@ -87,7 +88,7 @@ def _identity(like: Expr) -> Expr:
 
 
 class EighResult(NamedTuple):
-    """What ``eigh`` returns.
+    """The result of ``eigh``.
 
     >>> import symdiff as sd
     >>> sd.eigh(sd.symbol("A", (2, 2)))._fields
@@ -99,13 +100,14 @@ class EighResult(NamedTuple):
 
 
 def eigh(x: Operand, /) -> EighResult:
-    """Eigenvalues of ``(A + A')/2``, ascending, and orthonormal eigenvectors as columns.
+    """Return the eigenvalues of ``(A + A')/2``, ascending, and orthonormal eigenvectors as columns.
 
-    ``A v_i = l_i v_i``.  The first derivatives of simple eigenvalues are right whatever the others
-    are; of equal ones, those of their symmetric functions (sums, products) are.  Eigenvectors have
-    derivatives, and eigenvalues second ones, only where all eigenvalues differ: where two agree to
-    n eps times the largest size of one, a Function that needs them raises LinAlgError.  The signs
-    of eigenvectors are LAPACK's, so only expressions that do not depend on them are meaningful.
+    ``A v_i = l_i v_i``.  First derivatives of a simple eigenvalue are correct even if others are
+    equal.  For equal eigenvalues, derivatives of their symmetric functions (sums, products) are
+    correct.  Derivatives of eigenvectors, and second derivatives of eigenvalues, exist only if all
+    eigenvalues differ.  If two agree to n eps times the largest absolute one, a Function that needs
+    them raises LinAlgError.  LAPACK chooses the signs of eigenvectors, so only expressions that do
+    not depend on them are meaningful.
 
     Raises ShapeError unless the matrices are square.
 
@@ -122,7 +124,7 @@ def eigh(x: Operand, /) -> EighResult:
 
 
 def eigvalsh(x: Operand, /) -> Expr:
-    """The eigenvalues of ``(A + A')/2``, ascending; see ``eigh`` for their derivatives.
+    """Return the eigenvalues of ``(A + A')/2``, ascending; ``eigh`` describes their derivatives.
 
     Raises ShapeError unless the matrices are square.
 
@@ -135,7 +137,7 @@ def eigvalsh(x: Operand, /) -> Expr:
 
 
 class SVDResult(NamedTuple):
-    """What ``svd`` returns.
+    """The result of ``svd``.
 
     >>> import symdiff as sd
     >>> sd.svd(sd.symbol("A", (3, 2)))._fields
@@ -148,16 +150,16 @@ class SVDResult(NamedTuple):
 
 
 def svd(x: Operand, /, *, full_matrices: bool = False) -> SVDResult:
-    """``A = U diag(S) Vh`` with as many singular values, descending, as the shorter axis is long.
+    """Return U, S and Vh with ``A = U diag(S) Vh``; S is descending, as long as the shorter axis.
 
-    Singular vectors have derivatives, and singular values second ones, only where all singular
-    values differ and none is 0 (one may be, if A is square): elsewhere, to rounding, a Function
-    that needs them raises LinAlgError.  The first derivative of a singular value that is 0 is one
-    of the two onesided ones.  Signs are LAPACK's: a pair ``u_i, v_i`` may change both.
+    Derivatives of singular vectors, and second derivatives of singular values, exist only if all
+    singular values differ and none is 0 (one may be 0 if A is square).  Elsewhere, to rounding, a
+    Function that needs them raises LinAlgError.  The first derivative of a singular value 0 is one
+    of its two one-sided derivatives.  LAPACK chooses signs: a pair ``u_i, v_i`` may change both.
 
     Raises Unsupported for ``full_matrices=True`` unless A is square (the vectors beyond the
-    singular values are arbitrary), and where a symbolic length hides the shorter axis; ShapeError
-    for less than two axes.
+    singular values are arbitrary), and if a symbolic length hides the shorter axis; ShapeError for
+    fewer than two axes.
 
     >>> import symdiff as sd
     >>> U, S, Vh = sd.svd(sd.symbol("A", (5, 3)))
@@ -178,9 +180,9 @@ def svd(x: Operand, /, *, full_matrices: bool = False) -> SVDResult:
 
 
 def svdvals(x: Operand, /) -> Expr:
-    """The singular values, descending; see ``svd`` for their derivatives.
+    """Return the singular values, descending; ``svd`` describes their derivatives.
 
-    Raises Unsupported where a symbolic length hides the shorter axis, ShapeError for less than two
+    Raises Unsupported if a symbolic length hides the shorter axis, ShapeError for fewer than two
     axes.
 
     >>> import symdiff as sd
@@ -191,7 +193,7 @@ def svdvals(x: Operand, /) -> Expr:
 
 
 class QRResult(NamedTuple):
-    """What ``qr`` returns.
+    """The result of ``qr``.
 
     >>> import symdiff as sd
     >>> sd.qr(sd.symbol("A", (3, 2)))._fields
@@ -203,14 +205,14 @@ class QRResult(NamedTuple):
 
 
 def qr(x: Operand, /, mode: str = "reduced") -> QRResult:
-    """``A = Q R``: Q has orthonormal columns, as many as the shorter axis is long; R is triangular.
+    """Return Q and R with ``A = Q R``: Q has orthonormal columns, R is triangular.
 
-    Where the leading columns lack full rank, so many of them, the derivative does not exist and a
-    Function that needs it raises LinAlgError.  Signs are LAPACK's: a row of R and its column of Q
-    may change both.
+    Q has as many columns as the shorter axis is long; the derivative exists only if as many leading
+    columns of A have full rank.  Otherwise a Function that needs it raises LinAlgError.  LAPACK
+    chooses signs: a row of R and its column of Q may change both.
 
-    Raises Unsupported for another mode, and where a symbolic length hides the shorter axis;
-    ShapeError for less than two axes.
+    Raises Unsupported for another mode, and if a symbolic length hides the shorter axis; ShapeError
+    for fewer than two axes.
 
     >>> import symdiff as sd
     >>> Q, R = sd.qr(sd.symbol("A", (5, 3)))
@@ -231,7 +233,7 @@ def qr(x: Operand, /, mode: str = "reduced") -> QRResult:
 
 
 def matrix_power(x: Operand, n: int, /) -> Expr:
-    """The product of n equal matrices, by repeated squaring; of the inverse for negative n.
+    """Return the nth power by repeated squaring; for negative n, the power of the inverse.
 
     Raises TypeError unless n is an integer, ShapeError unless the matrices are square.
 
@@ -257,11 +259,11 @@ def matrix_power(x: Operand, n: int, /) -> Expr:
 
 
 def pinv(x: Operand, /, *, constant_rank: bool = False) -> Expr:
-    """The pseudoinverse of Moore and Penrose; singular values up to max(m, n) eps s_max count as 0.
+    """Return the Moore-Penrose pseudoinverse; singular values up to max(m, n) eps s_max count as 0.
 
-    The derivative is that at full rank.  Elsewhere the pseudoinverse jumps, and a Function that
-    needs the derivative raises LinAlgError; or it is the one along matrices of the same rank, if
-    ``constant_rank`` says so.  Raises ShapeError for less than two axes.
+    The derivative is for full rank.  Elsewhere the pseudoinverse jumps, and a Function that needs
+    the derivative raises LinAlgError.  With ``constant_rank`` the derivative is along matrices of
+    the same rank.  Raises ShapeError for fewer than two axes.
 
     >>> import symdiff as sd
     >>> sd.pinv(sd.symbol("A", ("m", 3))).shape
@@ -272,10 +274,10 @@ def pinv(x: Operand, /, *, constant_rank: bool = False) -> Expr:
 
 
 def expm(x: Operand, /) -> Expr:
-    """The matrix exponential ``1 + A + A²/2 + ..``.
+    """Return the matrix exponential ``1 + A + A²/2 + ..``.
 
-    Its derivatives of every order are integrals of products of exponentials, computed as corners of
-    exponentials of block matrices.  Raises ShapeError unless the matrices are square.
+    Its derivatives of every order are integrals of products of exponentials.  They are computed as
+    corners of exponentials of block matrices.  Raises ShapeError unless the matrices are square.
 
     >>> import symdiff as sd
     >>> A, t = sd.symbol("A", (3, 3)), sd.symbol("t")
@@ -286,12 +288,12 @@ def expm(x: Operand, /) -> Expr:
 
 
 def sqrtm(x: Operand, /) -> Expr:
-    """The principal square root of matrices: ``X X = A``, eigenvalues with positive real parts.
+    """Return the principal square root X of matrices: ``X X = A``, eigenvalues with real part >= 0.
 
-    The eigenvalues of X may also be 0, where A is singular and has no derivative.  A Function
-    raises LinAlgError where an eigenvalue of A is below 0: there is no such root, or none that is
-    real.  Of matrices that are not symmetric it needs SciPy.  The derivative solves Sylvester's
-    equation ``X dX + dX X = dA``.  Raises ShapeError unless the matrices are square.
+    An eigenvalue of X may be 0; then A is singular and X has no derivative.  A Function raises
+    LinAlgError if an eigenvalue of A is below 0: there is no such root, or no real one.  It needs
+    SciPy for matrices that are not symmetric.  The derivative solves Sylvester's equation
+    ``X dX + dX X = dA``.  Raises ShapeError unless the matrices are square.
 
     >>> import symdiff as sd
     >>> A = sd.symbol("A", (5, 3, 3))
@@ -302,12 +304,12 @@ def sqrtm(x: Operand, /) -> Expr:
 
 
 def logm(x: Operand, /) -> Expr:
-    """The principal logarithm of matrices: ``expm(X) = A``, imaginary parts of eigenvalues below π.
+    """Return the principal logarithm X of matrices: ``expm(X) = A``, with eigenvalues |Im| < π.
 
-    A Function raises LinAlgError where an eigenvalue of A is 0 or below: there is no such
-    logarithm, or none that is real.  Of matrices that are not symmetric it needs SciPy.  Its
-    derivatives of every order are corners of logarithms of block matrices, as those of ``expm``
-    are.  Raises ShapeError unless the matrices are square.
+    A Function raises LinAlgError if an eigenvalue of A is 0 or below: there is no such logarithm,
+    or no real one.  It needs SciPy for matrices that are not symmetric.  Derivatives of every order
+    are corners of logarithms of block matrices, as for ``expm``.  Raises ShapeError unless the
+    matrices are square.
 
     >>> import symdiff as sd
     >>> A = sd.symbol("A", (3, 3))

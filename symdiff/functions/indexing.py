@@ -1,4 +1,4 @@
-"""Indexing as NumPy's: slices, integers, new axes, integer and boolean arrays, and mixtures."""
+"""Indexing as in NumPy: slices, integers, new axes, integer and boolean arrays, and mixtures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dim
 
 Index: TypeAlias = NDArray[np.intp]
-# An entry of a complete key: a new axis, or what happens to the next axis.
+# An entry of a complete key: None for a new axis, else the treatment of the next axis.
 Item: TypeAlias = slice | int | Length | Index | None
 
 _WHOLE = slice(None)
@@ -52,17 +52,17 @@ __all__ = ["getitem", "nonzero", "split", "take"]
 
 @rearrangement
 def getitem(x: Expr, key: object) -> Expr:
-    """``x[key]``, for ints, slices, None, Ellipsis, integer and boolean arrays, as NumPy indexes.
+    """Return ``x[key]`` for ints, slices, None, Ellipsis, integer and boolean arrays, as in NumPy.
 
-    An expression of integers is an index too: scalars, or one array of them, beside slices.  Its
-    bounds are checked when it has a value.  So is a condition, ``x[x > 0]``, of the shape that x
-    has in its first axes: how many elements, or rows, it takes is found when the program runs, and
-    the length of the result has a name of its own, the same for all that one condition takes.
+    An expression of integers is an index, too: scalars, or one array of them, together with slices.
+    Its bounds are checked at run time.  A condition is an index as well, ``x[x > 0]``, with the
+    shape of the first axes of x.  The number of elements, or rows, that it selects is known at run
+    time only.  So the length of the result has a name of its own, the same for all arrays that one
+    condition selects.
 
-    Raises IndexError for an index out of bounds, naming the axis and its length, and for too many
-    indices; Unsupported for a condition beside other indices, or an expression beside arrays.
-    Ints, slices and arrays of ints are held against an axis that is known by name at the call, and
-    so are places that are lengths.
+    Raises IndexError for an index out of bounds, with the axis and its length, and for too many
+    indices; Unsupported for a condition with other indices, or an expression with arrays.  Calls
+    check ints, slices and arrays of ints, and indices that are lengths, for axes known by name.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", ("n", 4, 5))
@@ -92,7 +92,7 @@ def getitem(x: Expr, key: object) -> Expr:
 
 
 def _has_length(part: object, depth: int = 0) -> bool:
-    """Whether a part is a place that is known by name, or a list of places with one."""
+    """Whether a part is an index known by name, or a list that contains one."""
     if isinstance(part, list):
         if depth > DEEPEST:
             raise IndexError(f"getitem: lists of places are nested more than {DEEPEST} deep")
@@ -101,7 +101,7 @@ def _has_length(part: object, depth: int = 0) -> bool:
 
 
 def _with_values(x: Expr, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Lengths as expressions in lists, and where the length of the axis is a number."""
+    """Replace lengths in lists by expressions, and indices by name if the axis has a number."""
     replaced = [
         assembled(part) if isinstance(part, list) and _has_length(part) else part for part in parts
     ]
@@ -115,9 +115,9 @@ def _with_values(x: Expr, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
-    """The key with one entry per axis, and None: indices in bounds and >= 0, masks as indices.
+    """The key with one entry for each axis, and None: indices in bounds and >= 0, masks as indices.
 
-    With it, before which entry an Ellipsis stood: 0 without one.
+    Also the number of the entry before which an Ellipsis was, or 0.
     """
     parts = [_part(part) for part in key]
     used = sum(_axes_used(part) for part in parts)
@@ -139,7 +139,7 @@ def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
 
 
 def _part(part: object) -> Any:
-    """None, Ellipsis, a slice, an int, an integer array or a boolean array."""
+    """Convert to None, Ellipsis, a slice, an int, an integer array or a boolean array."""
     if part is None or part is Ellipsis or isinstance(part, slice | Length):
         return part
     if isinstance(part, Expr):
@@ -197,7 +197,7 @@ def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
         return (behind if isinstance(behind, int) else part,)
     if isinstance(length, str):
         if isinstance(part, int) or isinstance(length, Length):
-            return (part,)  # whether it is in bounds is asked at the call
+            return (part,)  # the call checks the bounds
         raise Unsupported(
             f"getitem: an array of indices for axis {axis} of symbolic length {length}"
         )
@@ -215,7 +215,7 @@ def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
 
 
 def _slice(part: slice, axis: int, length: int | str) -> slice:
-    """The slice as it is spelled for this length: whole, reversed, or with bounds in range."""
+    """The normal form of a slice for this length: whole, reversed, or with bounds in range."""
     for end in (part.start, part.stop, part.step):
         if not (end is None or isinstance(end, Length) or hasattr(end, "__index__")):
             raise TypeError(
@@ -252,7 +252,7 @@ def _slice(part: slice, axis: int, length: int | str) -> slice:
 
 
 def _spelled(part: slice, length: Length) -> slice:
-    """A slice of an axis of symbolic length, in its one spelling."""
+    """The normal form of a slice of an axis of symbolic length."""
     step = 1 if part.step is None else operator.index(part.step)
     if not step:
         raise ValueError("getitem: a slice of step 0")
@@ -276,7 +276,7 @@ def _spelled(part: slice, length: Length) -> slice:
 
 
 def _from_front(place: Length, length: Length) -> Any:
-    """A place that is known by name, counted from the front; from the end if it is below 0."""
+    """An index known by name, counted from the front; from the end if it is below 0."""
     if not is_natural(-place):
         return place
     front = length + place
@@ -295,7 +295,7 @@ def _is(item: Item, wanted: slice) -> bool:
 
 
 def _sliced(x: Expr, items: list[Item]) -> Expr:
-    """Slices and integers: a cut, then letters; an int cuts its axis to length 1 and drops it."""
+    """Apply slices and integers: a cut, then labels; an int cuts its axis to 1 and drops it."""
     letters = _letters(items, x.ndim)
     steps = _steps(x, items, letters)
     out = tuple(
@@ -307,7 +307,7 @@ def _sliced(x: Expr, items: list[Item]) -> Expr:
 
 
 def _steps(x: Expr, items: list[Item], letters: Word) -> dict[int, Step]:
-    """The slice that each axis has which is not whole."""
+    """The slices of the axes whose slice is not the complete axis."""
     steps: dict[int, Step] = {}
     for item, letter in zip(items, letters, strict=True):
         if isinstance(item, int):
@@ -320,7 +320,7 @@ def _steps(x: Expr, items: list[Item], letters: Word) -> dict[int, Step]:
 
 
 def _cut_first(x: Expr, items: list[Item]) -> tuple[Expr, list[Item]]:
-    """The same key without slices: where an axis is known by name, arrays meet whole ones."""
+    """Apply slices first, because arrays of indices need complete axes beside them."""
     slices: list[Item] = [
         item if isinstance(item, slice) else _WHOLE for item in items if item is not None
     ]
@@ -329,7 +329,7 @@ def _cut_first(x: Expr, items: list[Item]) -> tuple[Expr, list[Item]]:
 
 
 def _letters(items: list[Item], ndim: int) -> Word:
-    """The letter of each entry: axes are 0, 1, ..., new axes have letters from ``ndim`` on."""
+    """The axis label of each entry: axes have 0, 1, ..., new axes have labels from ``ndim`` on."""
     old, new = iter(range(ndim)), iter(range(ndim, ndim + len(items)))
     return tuple(next(new) if item is None else next(old) for item in items)
 
@@ -342,10 +342,10 @@ def _ones(letters: Word, ndim: int) -> dict[int, Dim]:
 
 
 def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
-    """One gather along the axes that are indexed, whole axes as batch; then NumPy's order of axes.
+    """One gather along the indexed axes with complete axes as batch; then NumPy's order of axes.
 
-    Whole axes among those gathered cost index entries and spare a transpose, so only leading axes,
-    which need none, and symbolic ones, which have no entries, are batch.
+    A complete axis between gathered ones costs index entries, but saves a transpose.  So only
+    leading axes, which need none, and symbolic ones, which cannot have entries, are batch axes.
     """
     letters = _letters(items, x.ndim)
     named = [
@@ -387,7 +387,7 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
 def _in_turn(
     x: Expr, rest: Sequence[int], at: Sequence[tuple[Any, int]], places: tuple[int, ...]
 ) -> Expr:
-    """The axes ``rest``, then one of all places: a gather for each indexed axis, known or named."""
+    """The axes ``rest``, then one of all indices: one gather for each indexed axis."""
     listed("getitem", math.prod(places) * len(at))
     y = permute_dims(x, (*rest, *(letter for _, letter in reversed(at))))
     take = ops.opaque_op(opaque_ops.Take)
@@ -414,9 +414,9 @@ def _static(length: Dim, axis: int) -> int:
 
 
 def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Word:
-    """The result's letters: those of the arrays where these are, in front if these are apart.
+    """The labels of the result: those of the arrays stay in place, or go first if separated.
 
-    An entry between them sets them apart, also an Ellipsis (before entry ``dots``) for no axes.
+    An entry between them separates them, also an Ellipsis (before entry ``dots``) for no axes.
     """
     places = [k for k, (item, _) in enumerate(named) if isinstance(item, int | Length | np.ndarray)]
     rest = [(k, letter) for k, (_, letter) in enumerate(named) if k not in places]
@@ -430,14 +430,14 @@ def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Wo
 
 
 def _is_open(part: object) -> bool:
-    """Whether an index is an expression, and neither data nor one number."""
+    """Whether an index is an expression other than data or one number."""
     if not isinstance(part, Expr) or isinstance(part.op, ops.Constant):
         return False
     return bool(part.shape) or number_of(part) is None
 
 
 def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
-    """Slices and numbers first, then the expressions, one axis after the other."""
+    """Apply slices and numbers first, then the expressions, one axis after the other."""
     arrays = [k for k, part in enumerate(parts) if _is_open(part) and part.shape]
     numbers = []
     for k, part in enumerate(parts):
@@ -468,7 +468,7 @@ def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
 
 
 def _where_true(x: Expr, parts: tuple[Any, ...]) -> Expr:
-    """The elements, or rows, of leading axes where a condition holds."""
+    """The elements, or rows, of leading axes where a condition is true."""
     further = [part for part in parts[1:] if part is not Ellipsis and not _is_whole(part)]
     mask = parts[0]
     if further or not isinstance(mask, Expr):
@@ -496,9 +496,9 @@ def _is_whole(part: object) -> bool:
 
 
 def taken(x: Expr, index: Expr, axis: int) -> Expr:
-    """``x`` at the places ``index``, an expression of integers, whose axes replace the axis.
+    """``x`` at the indices ``index``, an expression of integers, whose axes replace the axis.
 
-    Raises IndexError for an index of real numbers, and for one of booleans.
+    Raises IndexError for an index of real numbers or booleans.
     """
     if index.dtype is bool:
         raise IndexError("getitem: a condition where places are integers; x[condition] has it")
@@ -519,7 +519,7 @@ def taken(x: Expr, index: Expr, axis: int) -> Expr:
 def take(
     x: Operand, indices: int | Sequence[int] | Index | Expr, /, axis: int | None = None
 ) -> Expr:
-    """The elements at integer ``indices`` of ``axis``; of the elements in C order for None.
+    """Return the elements at integer ``indices`` of ``axis``; for None, of the elements in C order.
 
     The axes of ``indices``, which may be an expression of integers, replace the axis.  Raises
     IndexError for an index out of bounds, AxisError, TypeError for a boolean mask.
@@ -538,12 +538,12 @@ def take(
 
 
 def nonzero(x: Operand, /) -> tuple[Expr, ...]:
-    """The places of the elements that are not 0, in C order: an array of indices for each axis.
+    """Return the indices of the nonzero elements in C order: an array of indices for each axis.
 
-    As NumPy's.  There are as many as there are when the program runs: the length of the arrays has
-    a name of its own.  They have no derivative.
+    The number of elements is known at run time only, so the length of the arrays has a name of its
+    own.  Indices have no derivative.
 
-    Raises ShapeError for a number, which has no axis.
+    Raises ShapeError for a scalar, which has no axis.
 
     >>> import symdiff as sd
     >>> v = sd.symbol("vector", 5)
@@ -568,10 +568,10 @@ def nonzero(x: Operand, /) -> tuple[Expr, ...]:
 
 
 def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
-    """Parts of x along ``axis``: so many equal ones, or those between the places ``parts``.
+    """Split x along ``axis`` into this many equal parts, or at the indices ``parts``.
 
-    Raises ShapeError where equal parts do not fit, for an axis that is known by name at the call;
-    AxisError, Unsupported for a number of parts that is no int.
+    Raises ShapeError if equal parts do not fit, for an axis known by name at the call; AxisError,
+    Unsupported for a number of parts that is no int.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.split(sd.symbol("x", 6), [1, 3])]
@@ -591,7 +591,7 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
         if parts < 1:
             raise ShapeError(f"split: axis {place} of length {length} has no {parts} equal parts")
         each: Any = length // parts
-        if each * parts != length:  # a reshape asks at the call
+        if each * parts != length:  # a reshape checks at the call
             shape = (*operand.shape[:place], parts, each, *operand.shape[place + 1 :])
             stacked = reshape(operand, shape)
             return [getitem(stacked, (*(_WHOLE,) * place, k)) for k in range(parts)]
@@ -603,7 +603,7 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
             list(range(length // parts, length, length // parts)) if length else [0] * (parts - 1)
         )
     else:
-        cuts = list(parts)  # type: ignore[arg-type]  # places
+        cuts = list(parts)  # type: ignore[arg-type]  # indices
     before = (_WHOLE,) * place
     bounds = zip([0, *cuts], [*cuts, None], strict=True)
     return [getitem(operand, (*before, slice(start, stop))) for start, stop in bounds]

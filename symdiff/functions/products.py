@@ -1,6 +1,6 @@
-"""Products of arrays and linear algebra, under their array-API and their NumPy names.
+"""Products of arrays and linear algebra, under their array-API and NumPy names.
 
-Every product here is one contraction: it names the letters of its operands' axes.
+Every product here is one contraction, which labels the axes of its operands with letters.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ __all__ = [
 
 
 class _Lengths:
-    """Operands and their letters; an axis of length 1 is stretched to its letter's length."""
+    """Operands with their letters; axes of length 1 are stretched to the length of their letter."""
 
     def __init__(self, name: str, names: Callable[[int], str] = letter_name) -> None:
         self.name, self.names = name, names
@@ -66,7 +66,7 @@ class _Lengths:
         self.length: dict[int, Dim] = {}
 
     def put(self, x: Expr, word: Word) -> None:
-        """An operand and its letters."""
+        """Add an operand with its letters."""
         for letter, dim in zip(word, x.shape, strict=True):
             before = self.length.get(letter, 1)
             if before not in (1, dim) and dim != 1:
@@ -78,7 +78,7 @@ class _Lengths:
         self.terms.append((x, word))
 
     def contract(self, out: Word) -> Expr:
-        """The sum over the letters that ``out`` lacks."""
+        """Sum over the letters that ``out`` lacks."""
         sizes = dict(self.length)
         terms = []
         for x, word in self.terms:
@@ -92,11 +92,11 @@ class _Lengths:
 
 
 def matmul(x: Operand, y: Operand, /) -> Expr:
-    """``value[..., i, k] = sum_j x[..., i, j] y[..., j, k]``; a vector has no i, or no k.
+    """Return ``value[..., i, k] = sum_j x[..., i, j] y[..., j, k]``; a vector has no i, or no k.
 
     Leading axes broadcast.
 
-    Raises ShapeError for a scalar, and naming the letter where the lengths differ.
+    Raises ShapeError for a scalar, and with the letter if lengths differ.
 
     >>> import symdiff as sd
     >>> A, x = sd.symbol("A", (2, "n")), sd.symbol("x", "n")
@@ -125,7 +125,7 @@ def matmul(x: Operand, y: Operand, /) -> Expr:
 
 @lru_cache(maxsize=PATTERNS)
 def _matrix_words(m: int, n: int) -> tuple[Word, Word, Word]:
-    """The letters of operands of m and n axes and of their product: leading ones, i, j and k."""
+    """The letters of operands with m and n axes and of their product: leading ones, i, j and k."""
     first: Word = (0,) if m > 1 else ()
     last: Word = (2,) if n > 1 else ()
     batch = tuple(range(3, max(m, n, 2) + 1))
@@ -139,9 +139,9 @@ def _two(a: Expr, b: Expr) -> str:
 
 
 def dot(x: Operand, y: Operand, /) -> Expr:
-    """The sum over the last axis of x and the last but one of y, or the only one of a vector.
+    """Return the sum over the last axis of x and the last but one of y, or the axis of a vector y.
 
-    A scalar multiplies.  Raises ShapeError where the lengths differ.
+    A scalar multiplies.  Raises ShapeError if the lengths differ.
 
     >>> import symdiff as sd
     >>> A, x = sd.symbol("A", (2, 3)), sd.symbol("x", 3)
@@ -155,9 +155,9 @@ def dot(x: Operand, y: Operand, /) -> Expr:
 
 
 def vdot(x: Operand, y: Operand, /) -> Expr:
-    """``sum_i x_i y_i`` over the elements in C order.
+    """Return ``sum_i x_i y_i`` over the elements in C order.
 
-    Raises ShapeError where there are not equally many.
+    Raises ShapeError for different numbers of elements.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (2, "n"))
@@ -174,7 +174,7 @@ def vdot(x: Operand, y: Operand, /) -> Expr:
 
 
 def outer(x: Operand, y: Operand, /) -> Expr:
-    """``value[i, j] = x_i y_j`` of the elements in C order.
+    """Return ``value[i, j] = x_i y_j`` of the elements in C order.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbol("x", 3), sd.symbol("y", "n")
@@ -188,10 +188,10 @@ def outer(x: Operand, y: Operand, /) -> Expr:
 def tensordot(
     x: Operand, y: Operand, /, axes: int | tuple[int | Sequence[int], int | Sequence[int]] = 2
 ) -> Expr:
-    """The sum over pairs of axes: the last ``axes`` of x with the first of y, or those listed.
+    """Return the sum over pairs of axes: the last ``axes`` of x with the first of y, or the listed.
 
-    The result has the other axes of x, then those of y.  Raises ShapeError where paired lengths
-    differ, AxisError, ValueError where the lists differ in length.
+    The result has the other axes of x, then the other axes of y.  Raises ShapeError if paired
+    lengths differ, AxisError, ValueError if the lists differ in length.
 
     >>> import symdiff as sd
     >>> A, B = sd.symbol("A", (2, 3, 4)), sd.symbol("B", (4, 3, 5))
@@ -233,16 +233,16 @@ def _tensordot(
 
 
 def einsum(subscripts: str | Operand, /, *operands: object) -> Expr:
-    """Einstein's summation: of ``"ij,jk->ik"`` it is ``value[i, k] = sum_j A[i, j] B[j, k]``.
+    """Return Einstein's summation: ``"ij,jk->ik"`` is ``value[i, k] = sum_j A[i, j] B[j, k]``.
 
-    Letters that the part after ``->`` lacks are summed.  Without that part, it is the letters that
-    occur once, in alphabetical order, after those of ``...``.  A letter repeated in an operand
+    It sums over letters that the part after ``->`` lacks.  Without ``->`` the result has ``...``
+    and then the letters that occur once, in alphabetical order.  A letter repeated in an operand
     takes its diagonal; one repeated after ``->`` puts zeros off the diagonal.  ``...`` stands for
-    any number of axes, aligned at the right.  Lengths of 1 are stretched.  ``einsum(A, [0, 1], B,
-    [1, 2], [0, 2])`` has numbers for letters.
+    any number of axes, aligned at the right.  Axes of length 1 are stretched.  ``einsum(A, [0, 1],
+    B, [1, 2], [0, 2])`` has numbers for letters.
 
-    Raises ValueError for subscripts that do not fit the operands, ShapeError where a letter would
-    have two lengths.
+    Raises ValueError for subscripts that do not fit the operands, ShapeError for two lengths of one
+    letter.
 
     >>> import symdiff as sd
     >>> A, x = sd.symbol("A", ("n", "n")), sd.symbol("x", "n")
@@ -277,7 +277,7 @@ def einsum(subscripts: str | Operand, /, *operands: object) -> Expr:
 
 
 def _lettered(operands: list[Any]) -> tuple[str, tuple[Any, ...]]:
-    """The subscripts in letters, and the operands, of operands with lists of numbers."""
+    """The subscripts in letters, and the operands, for operands with lists of numbers."""
     arrays, lists = operands[0::2], operands[1::2]
     if len(operands) % 2:
         lists.append(arrays.pop())
@@ -298,7 +298,7 @@ def _lettered(operands: list[Any]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _span(subscripts: str, word: str, x: Expr | None) -> int | None:
-    """How many axes ``...`` stands for in a word, None without it; raises ValueError."""
+    """The number of axes of ``...`` in a word, None without ``...``; raises ValueError."""
     letters = word.replace("...", "", 1)
     if any(c not in string.ascii_letters for c in letters):
         raise ValueError(
@@ -317,7 +317,7 @@ def _span(subscripts: str, word: str, x: Expr | None) -> int | None:
 
 
 def _letters(word: str, widest: int, span: int) -> Word:
-    """A word as numbers; the axes of ``...`` come first, of which the last ``span`` are meant."""
+    """A word as numbers; ``...`` takes the last ``span`` of the first ``widest`` numbers."""
     before, dots, after = word.partition("...")
     code = {c: widest + k for k, c in enumerate(string.ascii_letters)}
     middle = range(widest - span, widest) if dots else range(0)
@@ -325,7 +325,7 @@ def _letters(word: str, widest: int, span: int) -> Word:
 
 
 def trace(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Expr:
-    """``sum_i x[.., i, .., i + offset, ..]``, the sum of a diagonal.
+    """Return ``sum_i x[.., i, .., i + offset, ..]``, the sum of a diagonal.
 
     Raises AxisError and ValueError as ``diagonal`` does.
 
@@ -341,9 +341,9 @@ def trace(x: Operand, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Exp
 
 
 def solve(a: Operand, b: Operand, /) -> Expr:
-    """``x`` with ``a x = b`` for square matrices a; b is one vector, or matrices.
+    """Return ``x`` with ``a x = b`` for square matrices a; b is one vector, or matrices.
 
-    Leading axes broadcast.  Raises ShapeError where a is not square or b does not fit.
+    Leading axes broadcast.  Raises ShapeError if a is not square or b does not fit.
 
     >>> import symdiff as sd
     >>> A, b = sd.symbol("A", (3, 3)), sd.symbol("b", 3)
@@ -360,7 +360,7 @@ def solve(a: Operand, b: Operand, /) -> Expr:
 
 
 def _solved(name: str, op: ops.Opaque, matrix: Expr, right: Expr) -> Expr:
-    """What solves systems of as many unknowns as the last axis of ``matrix`` is long."""
+    """Apply an op that solves systems with as many unknowns as the last axis of ``matrix``."""
     vector = right.ndim == 1
     if not right.ndim or right.shape[-1 if vector else -2] != matrix.shape[-1]:
         raise ShapeError(
@@ -377,12 +377,12 @@ def _solved(name: str, op: ops.Opaque, matrix: Expr, right: Expr) -> Expr:
 
 
 def solve_banded(l_and_u: tuple[int, int], ab: Operand, b: Operand, /) -> Expr:
-    """``x`` with ``a x = b``, a having l diagonals below the main one and u above it.
+    """Return ``x`` with ``a x = b`` for a with l diagonals below the main one and u above it.
 
-    ``ab[u + i - j, j]`` is ``a[i, j]``, as SciPy's function of this name has it; elements of ab
-    without a place in a do not count, and have derivative 0.  b is one vector, or matrices; leading
-    axes broadcast.  Work and memory grow as n (l + u), those of derivatives likewise: no dense
-    matrix is made.  Functions need SciPy for it, and raise LinAlgError where a is singular.
+    ``ab[u + i - j, j]`` is ``a[i, j]``, as in SciPy's function of this name.  Elements of ab
+    outside of a have no effect, and derivative 0.  b is one vector, or matrices; leading axes
+    broadcast.  Work and memory grow as n (l + u), also for derivatives: there is no dense matrix.
+    Functions need SciPy for it, and raise LinAlgError if a is singular.
 
     Raises ValueError for negative numbers of diagonals, ShapeError unless ab has l + u + 1 rows and
     b fits.
@@ -409,13 +409,13 @@ def solve_banded(l_and_u: tuple[int, int], ab: Operand, b: Operand, /) -> Expr:
 
 
 def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:
-    """``x`` with ``a x + x b = c``, Sylvester's equation; a is (m, m), b (n, n), c and x (m, n).
+    """Return ``x`` with ``a x + x b = c``, Sylvester's equation; a is (m, m), b (n, n), c (m, n).
 
-    Leading axes broadcast.  There is one solution where no eigenvalue of a is that of -b; a
-    Function raises LinAlgError where its system is singular, as ``solve`` does.  Of symmetric
-    matrices the work grows as m³ + n³, of others so where SciPy is there; without it, the linear
-    system of the m n elements of x takes (m n)² numbers of memory and (m n)³/3 multiply-adds.
-    Raises ShapeError where a or b is not square or c does not fit.
+    Leading axes broadcast.  The solution is unique if a and -b have no common eigenvalue; a
+    Function raises LinAlgError if its system is singular, as ``solve`` does.  The work grows as
+    m³ + n³ for symmetric matrices, and with SciPy for all others.  Without SciPy, the linear system
+    of the m n elements of x takes (m n)² numbers of memory and (m n)³/3 multiply-adds.  Raises
+    ShapeError if a or b is not square or c does not fit.
 
     >>> import symdiff as sd
     >>> A, B, C = sd.symbol("A", (3, 3)), sd.symbol("B", (2, 2)), sd.symbol("C", (3, 2))
@@ -448,7 +448,7 @@ def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:
 
 
 def inv(x: Operand, /) -> Expr:
-    """The inverses of the matrices in the last two axes; raises ShapeError unless they are square.
+    """Return the inverses of the matrices in the last two axes; raises ShapeError unless square.
 
     >>> import symdiff as sd
     >>> sd.inv(sd.symbol("A", (2, 3, 3))).shape
@@ -458,9 +458,9 @@ def inv(x: Operand, /) -> Expr:
 
 
 def det(x: Operand, /) -> Expr:
-    """The determinants of the matrices in the last two axes.
+    """Return the determinants of the matrices in the last two axes.
 
-    The derivative holds for singular matrices too.  Raises ShapeError unless they are square.
+    The derivative is correct for singular matrices, too.  Raises ShapeError unless they are square.
 
     >>> import symdiff as sd
     >>> sd.det(sd.symbol("A", ("n", "n"))).shape
@@ -470,7 +470,7 @@ def det(x: Operand, /) -> Expr:
 
 
 class SlogdetResult(NamedTuple):
-    """What ``slogdet`` returns.
+    """The result of ``slogdet``.
 
     >>> import symdiff as sd
     >>> sd.slogdet(sd.symbol("A", (2, 2)))._fields
@@ -482,7 +482,7 @@ class SlogdetResult(NamedTuple):
 
 
 def slogdet(x: Operand, /) -> SlogdetResult:
-    """Signs, and logarithms of the sizes, of the determinants of matrices in the last two axes.
+    """Return sign and log|det| of the matrices in the last two axes.
 
     ``det(x) = sign * exp(logabsdet)``; the sign has derivative 0.  Raises ShapeError unless the
     matrices are square.

@@ -1,7 +1,7 @@
-"""Arrays rearranged, joined, padded and repeated under NumPy's names, and changed at an index.
+"""Rearranging, joining, padding and repeating arrays under NumPy's names; changes at an index.
 
-Everything here is made of the linear maps and contractions of ``shaping`` and ``indexing``.  What
-NumPy does in place has a functional form: ``index_update`` and ``index_add``.
+All of these are compositions of the linear maps and contractions of ``shaping`` and ``indexing``.
+``index_update`` and ``index_add`` are the functional forms of NumPy's assignments.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ __all__ = [
 
 @rearrangement
 def swapaxes(x: Expr, axis1: int, axis2: int) -> Expr:
-    """Two axes exchanged.
+    """Exchange two axes.
 
     >>> import symdiff as sd
     >>> sd.swapaxes(sd.symbol("X", (2, 3, 4)), 0, -1).shape
@@ -106,9 +106,9 @@ def swapaxes(x: Expr, axis1: int, axis2: int) -> Expr:
 
 @rearrangement
 def moveaxis(x: Expr, source: int | Sequence[int], destination: int | Sequence[int]) -> Expr:
-    """The axes ``source`` at the places ``destination``, the others in their order.
+    """Move the axes ``source`` to the positions ``destination``; the others keep their order.
 
-    Raises ValueError unless there are equally many.
+    Raises ValueError for different numbers of axes and positions.
 
     >>> import symdiff as sd
     >>> sd.moveaxis(sd.symbol("X", (2, 3, 4)), 0, -1).shape
@@ -128,7 +128,7 @@ def moveaxis(x: Expr, source: int | Sequence[int], destination: int | Sequence[i
 
 @rearrangement
 def rollaxis(x: Expr, axis: int, start: int = 0) -> Expr:
-    """The axis in front of the one that was number ``start``.
+    """Move an axis before the axis with number ``start``.
 
     >>> import symdiff as sd
     >>> sd.rollaxis(sd.symbol("X", (2, 3, 4)), 2).shape
@@ -141,9 +141,9 @@ def rollaxis(x: Expr, axis: int, start: int = 0) -> Expr:
 
 @rearrangement
 def ravel(x: Expr) -> Expr:
-    """The elements in C order as a vector.
+    """Return the elements in C order as a vector.
 
-    Raises Unsupported where their number is neither an int nor a name.
+    Raises Unsupported if their number is neither an int nor a name.
 
     >>> import symdiff as sd
     >>> sd.ravel(sd.symbol("X", (2, 3))).shape
@@ -170,7 +170,7 @@ def _ranked(x: Expr, rank: int) -> Expr:
 
 
 def atleast_1d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
-    """Scalars as vectors of length 1; one array gives an expression, several a tuple.
+    """Convert scalars to vectors of length 1; one array gives an expression, several a tuple.
 
     >>> import symdiff as sd
     >>> sd.atleast_1d(sd.symbol("x")).shape
@@ -180,7 +180,7 @@ def atleast_1d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
 
 
 def atleast_2d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
-    """Scalars and vectors as matrices of one row; one array gives an expression, several a tuple.
+    """Convert scalars and vectors to matrices of one row; several arrays give a tuple.
 
     >>> import symdiff as sd
     >>> sd.atleast_2d(sd.symbol("x", 3)).shape
@@ -190,7 +190,7 @@ def atleast_2d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
 
 
 def atleast_3d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
-    """Axes of length 1 added up to three: a vector as (1, n, 1), a matrix as (m, n, 1).
+    """Add axes of length 1 up to three axes: a vector as (1, n, 1), a matrix as (m, n, 1).
 
     >>> import symdiff as sd
     >>> sd.atleast_3d(sd.symbol("x", 3)).shape
@@ -200,7 +200,7 @@ def atleast_3d(*arrays: Operand) -> Expr | tuple[Expr, ...]:
 
 
 def broadcast_arrays(*arrays: Operand) -> tuple[Expr, ...]:
-    """The arrays, stretched to one shape; raises ShapeError where they do not broadcast.
+    """Stretch the arrays to one shape; raises ShapeError if they do not broadcast.
 
     >>> import symdiff as sd
     >>> a, b = sd.broadcast_arrays(sd.symbol("a", (2, 1)), sd.symbol("b", 3))
@@ -213,7 +213,7 @@ def broadcast_arrays(*arrays: Operand) -> tuple[Expr, ...]:
 
 
 def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
-    """The coordinates of a grid: array k holds the elements of vector k along an axis of its own.
+    """Return the coordinates of a grid: array k has the elements of vector k along its own axis.
 
     With ``indexing`` "ij" that is axis k; with "xy" the first two axes are exchanged.  Raises
     ShapeError for other than vectors and scalars, ValueError for another indexing.
@@ -246,7 +246,7 @@ def _stacked(arrays: Sequence[Operand], rank: int, axis: int) -> Expr:
 
 
 def hstack(arrays: Sequence[Operand], /) -> Expr:
-    """The arrays joined along the second axis; vectors and scalars along the first.
+    """Join arrays along the second axis; vectors and scalars along the first.
 
     >>> import symdiff as sd
     >>> sd.hstack([sd.symbol("a", (2, 3)), sd.symbol("b", (2, 1))]).shape
@@ -257,7 +257,7 @@ def hstack(arrays: Sequence[Operand], /) -> Expr:
 
 
 def vstack(arrays: Sequence[Operand], /) -> Expr:
-    """The arrays joined along the first axis; vectors are rows.
+    """Join arrays along the first axis; vectors are rows.
 
     >>> import symdiff as sd
     >>> sd.vstack([sd.symbol("a", 3), sd.symbol("b", (2, 3))]).shape
@@ -267,7 +267,7 @@ def vstack(arrays: Sequence[Operand], /) -> Expr:
 
 
 def dstack(arrays: Sequence[Operand], /) -> Expr:
-    """The arrays joined along the third axis.
+    """Join arrays along the third axis.
 
     >>> import symdiff as sd
     >>> sd.dstack([sd.symbol("a", (2, 3)), sd.symbol("b", (2, 3))]).shape
@@ -277,7 +277,7 @@ def dstack(arrays: Sequence[Operand], /) -> Expr:
 
 
 def column_stack(arrays: Sequence[Operand], /) -> Expr:
-    """Vectors as the columns of a matrix; matrices contribute theirs.
+    """Join vectors as the columns of a matrix, together with the columns of matrices.
 
     >>> import symdiff as sd
     >>> sd.column_stack([sd.symbol("a", 3), sd.symbol("b", (3, 2))]).shape
@@ -288,7 +288,7 @@ def column_stack(arrays: Sequence[Operand], /) -> Expr:
 
 
 def append(x: Operand, values: Operand, /, axis: int | None = None) -> Expr:
-    """``values`` joined to x along ``axis``; with None, the elements of both in C order.
+    """Join ``values`` to x along ``axis``; with None, the elements of both in C order.
 
     >>> import symdiff as sd
     >>> sd.append(sd.symbol("X", (2, 3)), 1).shape
@@ -298,9 +298,10 @@ def append(x: Operand, values: Operand, /, axis: int | None = None) -> Expr:
 
 
 def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
-    """Parts of x along ``axis``: so many, the first ones longer by one if need be, or at places.
+    """Return parts of x along ``axis``: this many, or those between the indices ``parts``.
 
-    Raises what ``split`` raises, but not for unequal parts.
+    If the length is no multiple, the first parts are longer by one.  Raises the errors of
+    ``split``, but not for unequal parts.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.array_split(sd.symbol("x", 5), 3)]
@@ -310,7 +311,7 @@ def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> lis
     """
     operand = as_expr(x)
     length = operand.shape[axis_of("array_split", axis, operand.ndim)]
-    if not isinstance(parts, Length):  # which split refuses
+    if not isinstance(parts, Length):  # split refuses a length
         parts = parts_or_places("array_split", "parts", parts)
     if isinstance(parts, int) and isinstance(length, int | Length):
         if parts < 1:
@@ -324,7 +325,7 @@ def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> lis
 
 
 def hsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
-    """``split`` along the second axis; along the only one of a vector.
+    """Apply ``split`` along the second axis; along the only axis of a vector.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.hsplit(sd.symbol("X", (2, 4)), 2)]
@@ -335,7 +336,7 @@ def hsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
 
 
 def vsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
-    """``split`` along the first axis of at least two; raises ShapeError for a vector.
+    """Apply ``split`` along the first axis of at least two; raises ShapeError for a vector.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.vsplit(sd.symbol("X", (2, 4)), 2)]
@@ -348,7 +349,7 @@ def vsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
 
 
 def dsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
-    """``split`` along the third axis.
+    """Apply ``split`` along the third axis.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.dsplit(sd.symbol("X", (2, 1, 4)), 2)]
@@ -361,7 +362,7 @@ def dsplit(x: Operand, parts: int | Sequence[int], /) -> list[Expr]:
 
 
 def fliplr(x: Operand, /) -> Expr:
-    """The columns in reverse order.
+    """Reverse the order of the columns.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (2, 3))
@@ -372,7 +373,7 @@ def fliplr(x: Operand, /) -> Expr:
 
 
 def flipud(x: Operand, /) -> Expr:
-    """The rows in reverse order.
+    """Reverse the order of the rows.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (2, 3))
@@ -384,7 +385,7 @@ def flipud(x: Operand, /) -> Expr:
 
 @rearrangement
 def rot90(x: Expr, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Expr:
-    """The plane of two axes turned k times by 90 degrees, from the first towards the second.
+    """Rotate the plane of two axes k times by 90 degrees, from the first towards the second.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (2, 3))
@@ -402,11 +403,11 @@ def rot90(x: Expr, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Expr:
 
 @rearrangement
 def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
-    """The elements moved up by ``shift`` places along ``axis``, those from the end to the front.
+    """Shift the elements by ``shift`` positions along ``axis``; the last ones move to the front.
 
-    With None, in C order.  Several axes have a shift each, or all the same.  Where the axis or the
-    shift is known by name, a call raises for a shift beyond the axis.  Raises ValueError where the
-    numbers of shifts and axes differ.
+    With None, shift them in C order.  Several axes have one shift each, or all the same.  For an
+    axis or shift known by name, a call raises for a shift larger than the axis.  Raises ValueError
+    for different numbers of shifts and axes.
 
     >>> import symdiff as sd
     >>> sd.roll(sd.symbol("x", 5), 2).shape
@@ -415,8 +416,8 @@ def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
     if axis is None:
         return reshape(roll(reshape(x, -1), shift, 0), x.shape)
     places = (axis,) if isinstance(axis, int) else tuple(axis)
-    one = isinstance(shift, int | np.integer | str)  # a length, or a text, which is refused
-    shifts: tuple[Any, ...] = (shift,) * len(places) if one else tuple(shift)  # type: ignore[arg-type]  # it is no int
+    one = isinstance(shift, int | np.integer | str)  # a str is a length, or is refused
+    shifts: tuple[Any, ...] = (shift,) * len(places) if one else tuple(shift)  # type: ignore[arg-type]  # not an int here
     if len(places) == 1:
         places *= len(shifts)
     if len(shifts) != len(places):
@@ -441,15 +442,15 @@ def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
 
 @rearrangement
 def sliding_window_view(x: Expr, window_shape: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
-    """All windows of x: ``value[i, j] = x[i + j]`` for a vector.
+    """Return all windows of x: ``value[i, j] = x[i + j]`` for a vector.
 
     ``window_shape`` is the length of the windows along ``axis``, or one for each of several axes;
-    along all axes with None.  An axis of n elements has n - length + 1 windows, whose elements
-    stand along new axes, the last ones.  Every mth window is ``[::m]``; the gradient adds up what
-    the windows share.  As ``numpy.lib.stride_tricks`` has it.
+    along all axes with None.  An axis of n elements has n - length + 1 windows.  Their elements are
+    along new axes, the last ones.  Every mth window is ``[::m]``; the gradient adds the
+    contributions of overlapping windows.  It is NumPy's function in ``numpy.lib.stride_tricks``.
 
-    Raises ValueError for a length that no window has, or another number of lengths than axes,
-    TypeError for one that is no integer.
+    Raises ValueError for a length without windows, or for different numbers of lengths and axes,
+    TypeError for a length that is no integer.
 
     >>> import symdiff as sd
     >>> x, w = sd.symbol("x", 8), sd.symbol("w", 3)
@@ -475,10 +476,10 @@ def sliding_window_view(x: Expr, window_shape: Dim | Sequence[Dim], axis: Axis =
 
 @rearrangement
 def repeat(x: Expr, repeats: Dim | Sequence[int], axis: int | None = None) -> Expr:
-    """Each element along ``axis`` so many times in a row; of the elements in C order for None.
+    """Repeat each element along ``axis``; for None, of the elements in C order.
 
     ``repeats`` is a number, or one for each element.  Raises ValueError for a negative number,
-    ShapeError where there are not equally many, Unsupported where the length is not expressible.
+    ShapeError for a wrong number of repeats, Unsupported if the length is not expressible.
 
     >>> import symdiff as sd
     >>> sd.repeat(sd.symbol("x", 2), 3).shape, sd.repeat(sd.symbol("x", 2), [1, 4]).shape
@@ -510,10 +511,10 @@ def _times(name: str, length: Dim, count: Dim) -> Dim:
 
 @rearrangement
 def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
-    """Copies of x side by side, ``reps`` along each axis; missing axes are added in front.
+    """Return copies of x side by side, ``reps`` along each axis; missing axes are added in front.
 
-    Raises ValueError for a negative number, TypeError for what is no whole number, Unsupported
-    where a length is not expressible.
+    Raises ValueError for a negative number, TypeError for one that is no integer, Unsupported if a
+    length is not expressible.
 
     >>> import symdiff as sd
     >>> sd.tile(sd.symbol("x", 3), (2, 2)).shape
@@ -537,9 +538,9 @@ def _ranked_in_front(x: Expr, rank: int) -> Expr:
 
 
 def kron(a: Operand, b: Operand, /) -> Expr:
-    """The Kronecker product: ``value[i*q + k, j*r + l] = a[i, j] b[k, l]`` for b of shape (q, r).
+    """Return the Kronecker product ``value[i*q + k, j*r + l] = a[i, j] b[k, l]``; b is (q, r).
 
-    Missing axes are added in front.  Raises Unsupported where a length is not expressible.
+    Missing axes are added in front.  Raises Unsupported if a length is not expressible.
 
     >>> import symdiff as sd
     >>> sd.kron(sd.symbol("A", (2, 3)), sd.symbol("B", (4, 5))).shape
@@ -570,14 +571,14 @@ def pad(
     *,
     constant_values: object = 0,
 ) -> Expr:
-    """``x`` with elements added at both ends of its axes, as NumPy pads.
+    """Return ``x`` with elements added at both ends of its axes, as NumPy pads.
 
     ``pad_width``: a number, a pair (before, after), or a pair for each axis.  ``mode``:
     "constant", with ``constant_values`` (one, a pair, or a pair for each axis); "edge",
     "reflect", "symmetric" or "wrap", which repeat elements of x.
 
-    Raises ValueError for negative widths or where a mode has nothing to repeat, Unsupported,
-    naming it, for another mode and for a padded axis of symbolic length.
+    Raises ValueError for negative widths or if a mode has no elements to repeat; Unsupported for
+    another mode and for a padded axis of symbolic length.
 
     >>> import symdiff as sd
     >>> sd.pad(sd.symbol("X", (2, 3)), ((1, 0), (2, 2)), mode="edge").shape
@@ -618,7 +619,7 @@ def pad(
 
 
 def _extended(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
-    """An axis of symbolic length with repeated elements at both ends, no more than it has."""
+    """Extend an axis of symbolic length by at most its length at both ends."""
     ahead = (slice(None),) * k
     start, stop = {
         "edge": (slice(0, 1), slice(-1, None)),
@@ -640,7 +641,7 @@ def _extended(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
 def _widths(x: Expr, pad_width: object) -> list[tuple[Dim, Dim]]:
     try:
         widths = np.asarray(pad_width)
-        if widths.dtype.kind == "U":  # with one that is known by name
+        if widths.dtype.kind == "U":  # a width is a length by name
             widths = np.asarray(pad_width, object)
     except (TypeError, ValueError, RecursionError):
         raise unfit(
@@ -711,7 +712,7 @@ def _among_zeros(x: Expr, widths: list[tuple[Dim, Dim]]) -> Expr:
 
 
 def _triangle(n: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """The flat places of the lower triangle of an n by n matrix, row by row."""
+    """The flat indices of the lower triangle of an n by n matrix, row by row."""
     listed("tril", n * n)
     rows, columns = np.tril_indices(n)
     return rows * n + columns
@@ -719,7 +720,7 @@ def _triangle(n: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 @rearrangement
 def pack_tril(x: Expr) -> Expr:
-    """The lower triangles of the square matrices in the last two axes as vectors, row by row.
+    """Return the lower triangles of the square matrices in the last two axes as vectors, by rows.
 
     Raises ShapeError unless they are square, Unsupported for a symbolic length.
 
@@ -740,10 +741,10 @@ def pack_tril(x: Expr) -> Expr:
 
 
 def unpack_tril(x: Operand, /, *, symmetric: bool = False) -> Expr:
-    """Lower triangular matrices from vectors of their ``n (n + 1) / 2`` elements, row by row.
+    """Return lower triangular matrices with the ``n (n + 1) / 2`` elements of vectors, row by row.
 
-    ``symmetric`` mirrors them instead of leaving zeros above the diagonal.  Raises ShapeError for
-    another length, Unsupported for a symbolic one.
+    With ``symmetric``, mirrored elements replace the zeros above the diagonal.  Raises ShapeError
+    for another length, Unsupported for a symbolic one.
 
     >>> import symdiff as sd
     >>> v = sd.symbol("v", 6)
@@ -773,10 +774,10 @@ def unpack_tril(x: Operand, /, *, symmetric: bool = False) -> Expr:
 def select(
     condlist: Sequence[Operand], choicelist: Sequence[Operand], default: Operand = 0
 ) -> Expr:
-    """The element of the first choice whose condition holds; ``default`` where none does.
+    """Return the element of the first choice whose condition holds; ``default`` if none does.
 
-    What is not selected does not count, even nan.  Raises ValueError unless there are as many
-    conditions as choices.
+    Elements that are not selected have no effect, even nan.  Raises ValueError for different
+    numbers of conditions and choices.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -792,17 +793,17 @@ def select(
 
 
 def _scattered(x: Expr, key: object, value: Expr) -> Expr:
-    """Zeros of the shape of x, the value added at ``x[key]``: the transpose of indexing."""
+    """Zeros of the shape of x with the value added at ``x[key]``: the transpose of indexing."""
     t = dummy(x)
     (flow,) = pullback([getitem(t, key)], [t], [Flow(value, NONE)])
     return full(x.shape, 0) if flow is None else flow.expr
 
 
 def index_add(x: Operand, key: object, value: Operand, /) -> Expr:
-    """``x`` with ``value`` added at ``x[key]``; at repeated places it is added repeatedly.
+    """Return ``x`` with ``value`` added at ``x[key]``; at repeated indices it is added repeatedly.
 
-    What ``numpy.add.at(x, key, value)`` does in place.  Keys are those of ``x[key]``, and so are
-    the errors; ShapeError where the value does not broadcast.
+    ``numpy.add.at(x, key, value)`` does this in place.  Keys and errors are the same as for
+    ``x[key]``; ShapeError if the value does not broadcast.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -815,11 +816,11 @@ def index_add(x: Operand, key: object, value: Operand, /) -> Expr:
 
 
 def index_update(x: Operand, key: object, value: Operand, /) -> Expr:
-    """``x`` with ``value`` at ``x[key]``, of repeated places the last one.
+    """Return ``x`` with ``value`` at ``x[key]``; at repeated indices the last one.
 
-    What ``x[key] = value`` does in place.  Keys are those of ``x[key]``, and so are the errors;
-    ShapeError where the value does not broadcast, Unsupported for an array of indices that is an
-    expression: its places might repeat.
+    ``x[key] = value`` does this in place.  Keys and errors are the same as for ``x[key]``;
+    ShapeError if the value does not broadcast, Unsupported for an array of indices that is an
+    expression: its indices might repeat.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -852,7 +853,7 @@ def _is_expression(part: object) -> bool:
 
 
 def _known(part: object) -> Any:
-    """An entry of a key that is data in NumPy's terms."""
+    """Convert an entry of a key that is data to NumPy data."""
     if not isinstance(part, Expr):
         return part
     return part.op.value if isinstance(part.op, ops.Constant) else number_of(part)
@@ -864,7 +865,7 @@ def _replaced(x: Expr, scattered: Expr, counts: Expr) -> Expr:
 
 
 def _unrepeated(x: Expr, key: object, new: Expr) -> Expr | None:
-    """The update by arrays of indices that repeat places; None if none does."""
+    """The update by arrays of indices with repetitions; None if there is none."""
     lengths = tuple(1 if isinstance(dim, str) else dim for dim in x.shape)
     parts = tuple(map(_known, key if isinstance(key, tuple) else (key,)))
     listed("index_update", math.prod(lengths))

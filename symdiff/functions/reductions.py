@@ -1,7 +1,7 @@
-"""Sums, means, products, extremes and norms over axes, under their array-API and their NumPy names.
+"""Sums, means, products, extremes and norms over axes, under their array-API and NumPy names.
 
 Sums are contractions over the letters of their axes.  The other reductions have rules for the last
-axis: theirs are moved to the end and read as one.
+axis: their axes move to the end and merge to one.
 """
 
 from __future__ import annotations
@@ -70,16 +70,16 @@ __all__ = [
 
 @names_arguments
 def sum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The sum over ``axis``, over all axes by default; 0 where there is nothing.
+    """Return the sum over ``axis``, over all axes by default; 0 without elements.
 
-    ``keepdims`` leaves axes of length 1.  Raises AxisError for an axis that x does not have.
+    ``keepdims`` keeps axes with length 1.  Raises AxisError for an axis that x does not have.
 
     >>> import symdiff as sd
     >>> X, w = sd.symbol("X", (2, "n")), sd.symbol("w", "n")
     >>> sd.sum(X * w, axis=1) is X @ w
     True
     """
-    # A sum of booleans counts them, also along an axis of length 1.
+    # The sum of booleans is their number, also along an axis of length 1.
     operand = as_numeric(as_expr(x, "sum", "x"))
     if keepdims is not False and not isinstance(keepdims, int):  # 0 and 1 are fine
         keepdims = boolean("sum", "keepdims", keepdims)
@@ -94,7 +94,7 @@ def sum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
 
 @lru_cache(maxsize=PATTERNS)
 def _summing(ndim: int, axes: tuple[int, ...], keepdims: bool) -> tuple[Word, Word]:
-    """The letters of the operand and of the result of a sum over ``axes``."""
+    """The axis labels of the operand and of the result of a sum over ``axes``."""
     word = tuple(range(ndim))
     if keepdims:
         return word, tuple([k + ndim if k in axes else k for k in word])
@@ -114,7 +114,7 @@ def _count(x: Expr, axes: tuple[int, ...]) -> Expr:
 
 
 def mean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The arithmetic mean over ``axis``, over all axes by default; nan of nothing.
+    """Return the arithmetic mean over ``axis``, over all axes by default; nan without elements.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", "n")
@@ -136,10 +136,10 @@ def var(
     keepdims: bool = False,
     correction: float | None = None,
 ) -> Expr:
-    """The variance ``sum((x - mean(x))²) / (n - ddof)`` over ``axis``, over all axes by default.
+    """Return the variance ``sum((x - mean(x))²) / (n - ddof)`` over ``axis``, all by default.
 
-    ``correction`` is another name of ``ddof``.  Where ``n - ddof`` is not positive it counts as 0.
-    Raises ValueError if both names are used.
+    ``correction`` is another name of ``ddof``.  A negative ``n - ddof`` counts as 0.  Raises
+    ValueError if both names are used.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (5, 3))
@@ -158,7 +158,7 @@ def var(
 
 
 def degrees_of_freedom(x: Expr, axes: tuple[int, ...], ddof: float) -> Expr:
-    """The number of elements along the axes less ``ddof``; 0 where that is negative.
+    """Return the number of elements along the axes minus ``ddof``; 0 if this is negative.
 
     >>> import symdiff as sd
     >>> degrees_of_freedom(sd.symbol("X", (5, 3)), (0,), 1)
@@ -183,7 +183,7 @@ def std(
     keepdims: bool = False,
     correction: float | None = None,
 ) -> Expr:
-    """The square root of ``var``; its derivative where all elements are equal is 0.
+    """Return the square root of ``var``; its derivative is 0 where all elements are equal.
 
     >>> import symdiff as sd
     >>> sd.std(sd.symbol("X", (5, 3)), axis=0).shape
@@ -195,7 +195,7 @@ def std(
 
 
 def cumsum(x: Operand, /, axis: int | None = None) -> Expr:
-    """The running sums along ``axis``; of the elements in C order for None.
+    """Return the running sums along ``axis``; with None, of the elements in C order.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (2, 3))
@@ -213,7 +213,7 @@ def cumsum(x: Operand, /, axis: int | None = None) -> Expr:
 
 
 def reduction(name: str, op: ops.Opaque, x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr:
-    """``op``, which reduces the last axis, over ``axes`` as one."""
+    """Apply ``op``, which reduces the last axis, to ``axes`` merged to one."""
     rest = tuple(k for k in range(x.ndim) if k not in axes)
     last = merged(name, [x.shape[k] for k in axes])
     flat = reshaped(permute_dims(x, rest + axes), (*(x.shape[k] for k in rest), last))
@@ -222,16 +222,16 @@ def reduction(name: str, op: ops.Opaque, x: Expr, axes: tuple[int, ...], keepdim
 
 
 def _unchanged(x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr | None:
-    """What a reduction of single elements gives, or None."""
+    """The result of a reduction over axes of length 1, or None for other lengths."""
     if any(x.shape[k] != 1 for k in axes):
         return None
     return boolean_as(x, sum(x, axes, keepdims=keepdims)) if axes else x
 
 
 def prod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The product over ``axis``, over all axes by default; 1 of nothing.
+    """Return the product over ``axis``, over all axes by default; 1 without elements.
 
-    Its derivative holds at zeros too.
+    Its derivative is correct at zeros, too.
 
     >>> import symdiff as sd
     >>> sd.prod(sd.symbol("X", (2, 3)), axis=1).shape
@@ -265,9 +265,9 @@ def _extreme(name: str, op: ops.Opaque, x: Operand, axis: Axis, keepdims: bool) 
 
 
 def max(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The largest element over ``axis``, over all axes by default.
+    """Return the largest element over ``axis``, over all axes by default.
 
-    Equal ones share the derivative evenly.  Raises ValueError where there is nothing.
+    Equal elements share the derivative evenly.  Raises ValueError without elements.
 
     >>> import symdiff as sd
     >>> sd.max(sd.symbol("X", (2, 3)), axis=0, keepdims=True).shape
@@ -277,9 +277,9 @@ def max(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
 
 
 def min(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The smallest element over ``axis``, over all axes by default.
+    """Return the smallest element over ``axis``, over all axes by default.
 
-    Equal ones share the derivative evenly.  Raises ValueError where there is nothing.
+    Equal elements share the derivative evenly.  Raises ValueError without elements.
 
     >>> import symdiff as sd
     >>> sd.min(sd.symbol("X", (2, 3))).shape
@@ -289,7 +289,9 @@ def min(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
 
 
 def logsumexp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """``log(sum(exp(x)))`` over ``axis``, all axes by default, without overflow; -inf of nothing.
+    """Return ``log(sum(exp(x)))`` over ``axis``, all by default, without overflow.
+
+    It is -inf without elements.
 
     >>> import symdiff as sd
     >>> sd.logsumexp(sd.symbol("X", (2, 3)), axis=-1).shape
@@ -303,7 +305,7 @@ def logsumexp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Ex
 
 
 def softmax(x: Operand, /, axis: Axis = None) -> Expr:
-    """``exp(x) / sum(exp(x))`` over ``axis`` without overflow, over all axes by default.
+    """Return ``exp(x) / sum(exp(x))`` over ``axis``, all axes by default, without overflow.
 
     >>> import symdiff as sd
     >>> sd.softmax(sd.symbol("X", (2, 3)), axis=1).shape
@@ -314,7 +316,7 @@ def softmax(x: Operand, /, axis: Axis = None) -> Expr:
 
 
 def log_softmax(x: Operand, /, axis: Axis = None) -> Expr:
-    """``x - logsumexp(x)`` over ``axis``, over all axes by default.
+    """Return ``x - logsumexp(x)`` over ``axis``, over all axes by default.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -332,15 +334,19 @@ def log_softmax(x: Operand, /, axis: Axis = None) -> Expr:
 def norm(
     x: Operand, /, ord: float | str | None = None, axis: Axis = None, *, keepdims: bool = False
 ) -> Expr:
-    """The norm of vectors or matrices, as ``numpy.linalg.norm`` has it.
+    """Return the norm of vectors or matrices, as ``numpy.linalg.norm`` does.
 
-    Without ``ord`` it is ``√(sum(x²))`` over ``axis``, over all axes by default.  With one axis,
-    or for a vector, ``ord`` is a number p: ``sum(|x|**p)**(1/p)``; inf and -inf: the largest and
-    smallest ``|x|``; 0: the number of elements other than 0.  With two axes, or for a matrix:
-    "fro"; 1, -1, inf, -inf: the largest or smallest sum of ``|x|`` over columns or rows; 2, -2,
-    "nuc": the largest or smallest singular value, or the sum of all.  The derivative at a norm of 0
-    is 0.  Equal largest (smallest) singular values share it, and one that is 0 has none; second
-    derivatives are as those of ``svdvals``.
+    Without ``ord`` it is ``√(sum(x²))`` over ``axis``, over all axes by default.
+
+    With one axis, or for a vector, ``ord`` is a number p: ``sum(|x|**p)**(1/p)``; inf and -inf: the
+    largest and smallest ``|x|``; 0: the number of elements other than 0.
+
+    With two axes, or for a matrix, ``ord`` is "fro"; 1, -1, inf, -inf: the largest or smallest sum
+    of ``|x|`` over columns or rows; 2, -2, "nuc": the largest or smallest singular value, or the
+    sum of all.
+
+    The derivative at a norm of 0 is 0.  Equal largest (smallest) singular values share it, and a
+    singular value 0 has none; ``svdvals`` describes second derivatives.
 
     Raises ValueError for another ``ord`` or number of axes, and as ``svdvals`` does.
 
@@ -374,18 +380,18 @@ def _vector_norm(x: Expr, p: float, axis: int, keepdims: bool) -> Expr:
         return sum(absolute, axis, keepdims=keepdims)
     zero = number_node(0)
     powers = absolute ** as_expr(p)
-    if p < 0:  # an element 0 makes the norm 0: its power is infinite and has no slope
+    if p < 0:  # an element 0 makes the norm 0; its power is infinite
         powers = primitive("where", primitive("equal", x, zero), number_node(math.inf), powers)
     total = sum(powers, axis, keepdims=keepdims)
     root = int_power(total, number.norm(1 / Fraction(p)))
     if p < 0:
         return root
-    # The root has an infinite slope at 0, where the norm's derivative is taken as 0.
+    # The root has an infinite slope at 0; the norm's derivative there is defined as 0.
     return primitive("where", primitive("equal", total, zero), zero, root)
 
 
 def _extreme_size(x: Expr, p: float, axis: int, *, keepdims: bool = False) -> Expr:
-    """The largest of sizes, which is 0 of none; the smallest for negative p."""
+    """The largest absolute value, 0 without elements; for negative p the smallest."""
     if p < 0:
         return min(x, axis, keepdims=keepdims)
     return (max if x.shape[axis] else sum)(x, axis, keepdims=keepdims)
@@ -394,7 +400,7 @@ def _extreme_size(x: Expr, p: float, axis: int, *, keepdims: bool = False) -> Ex
 def _matrix_norm(x: Expr, ord: float | str, axes: tuple[int, ...], keepdims: bool) -> Expr:
     if ord in (2, -2, "nuc"):
         last = permute_dims(x, (*(k for k in range(x.ndim) if k not in axes), *axes))
-        # Of singular values that are 0, the convention of abs decides: the slope is 0.
+        # As for abs, the derivative of a singular value 0 is 0.
         values = builtins.abs(opaque(ops.opaque_op(opaque_ops.SingularValues), last))
         result = _extreme_size(values, ord, -1) if not isinstance(ord, str) else sum(values, -1)
         return expand_dims(result, tuple(sorted(axes))) if keepdims else result

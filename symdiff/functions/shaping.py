@@ -1,8 +1,8 @@
-"""The shape of arrays: rearranging, joining and making them, under their array-API and NumPy names.
+"""The shape of arrays: rearranging, joining and making them, under array-API and NumPy names.
 
-Axes that are permuted, stretched, inserted or dropped are letters of one contraction; everything
-else is a linear map on trailing axes.  Symbolic axis lengths are carried along where the length of
-the result is an int or a name.
+Permuting, stretching, inserting and dropping axes are labels of one contraction.  Everything else
+is a linear map on trailing axes.  Symbolic axis lengths propagate if the length of the result is an
+int or a name.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ __all__ = [
 ]
 
 
-# What the functions share -----------------------------------------------------------------------
+# Common functions -------------------------------------------------------------------------------
 
 
 def rearrangement(
     move: Callable[Concatenate[Expr, P], Expr],
 ) -> Callable[Concatenate[Operand, P], Expr]:
-    """``move`` of numbers and arrays too, and booleans stay boolean."""
+    """Let ``move`` accept numbers and arrays, and keep booleans boolean."""
 
     @wraps(move)
     def function(x: Operand, /, *args: P.args, **kwargs: P.kwargs) -> Expr:
@@ -84,17 +84,17 @@ def rearrangement(
 
 
 def boolean_as(x: Expr, moved: Expr) -> Expr:
-    """``moved``, boolean if ``x`` is (linear maps and contractions work on 0 and 1)."""
+    """``moved`` as booleans if ``x`` is boolean (linear maps and contractions work on 0 and 1)."""
     if x.dtype is not bool or moved.dtype is bool:
         return moved
     return x if moved is as_numeric(x) else primitive("not_equal", moved, number_node(0))
 
 
 def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes that ``axis`` means, counted from the front; all for None.
+    """Return the axes of an argument ``axis``, counted from the front; all for None.
 
-    Raises AxisError (an IndexError and a ValueError) naming the function, ValueError for a
-    repeated axis, TypeError for an expression, which was meant to be an operand.
+    Raises AxisError (an IndexError and a ValueError) with the function's name, ValueError for a
+    repeated axis, TypeError for an expression: it was meant to be an operand.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -111,7 +111,7 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
 
 
 def axis_of(name: str, axis: int, ndim: int) -> int:
-    """One axis, counted from the front; raises as ``axes_of`` does."""
+    """One axis, counted from the front; raises the errors of ``axes_of``."""
     if isinstance(axis, Node):
         raise _no_axis(name, axis)
     place = whole(name, "axis", axis)
@@ -138,9 +138,9 @@ def _no_axis(name: str, axis: Node) -> TypeError:
 
 
 def assembled(value: Values) -> Expr:
-    """``value`` as an expression; lists and tuples, nested ones too, are the rows of an array.
+    """Convert ``value`` to an expression; nested lists and tuples are the rows of an array.
 
-    Raises what ``as_expr`` and ``stack`` raise, and ValueError for lists nested too deeply.
+    Raises the errors of ``as_expr`` and ``stack``, and ValueError for lists nested too deeply.
     """
     if not isinstance(value, list | tuple):
         return as_expr(value)
@@ -165,10 +165,10 @@ def _has_expressions(value: object) -> bool:
 
 @contained
 def converted(x: Expr, of: np.dtype[Any], to: np.dtype[Any]) -> Expr:
-    """The elements of ``x``, which are of dtype ``of``, in the dtype ``to``.
+    """Convert the elements of ``x`` from dtype ``of`` to dtype ``to``.
 
-    Between real precisions this is rounding, and counts as the identity: cotangents and tangents
-    are rounded likewise.  Conversions to integers and from them have derivative 0.
+    Between real precisions this rounds, and differentiates as the identity: cotangents and tangents
+    are rounded in the same way.  Conversions from and to integers have derivative 0.
 
     >>> from symdiff import symbol
     >>> converted(symbol("x"), np.dtype("float64"), np.dtype("float32"))
@@ -188,21 +188,21 @@ def converted(x: Expr, of: np.dtype[Any], to: np.dtype[Any]) -> Expr:
 
 
 def apply(op: ops.Linear, x: Expr) -> Expr:
-    """A linear map that moves elements; equal numbers stay equal numbers."""
+    """Apply a linear map that moves elements; an array of one number stays one."""
     value = number_of(x)
     return linear(op, x) if value is None else leaves.full(op.result(x.shape), value)
 
 
 def merged(name: str, dims: Sequence[Dim]) -> Dim:
-    """The length of axes read as one; raises Unsupported where it is that of no letter."""
+    """Return the length of merged axes; raises Unsupported if no letter has this length."""
     what = f"{name}: axes of {shape_text(tuple(dims))} as one"
     return lengths.like(dims, lengths.product(dims), what)
 
 
 def matrices(name: str, x: Operand, square: bool = False) -> Expr:
-    """An operand of matrices, ``square`` ones if so said; raises ShapeError naming the function.
+    """Convert an operand of matrices, ``square`` ones on request; ShapeErrors name the function.
 
-    Rows may be nested lists or tuples, as a Hessian by several symbols is.
+    Rows may be nested lists or tuples, as in a Hessian by several symbols.
     """
     operand = assembled(x)
     if operand.ndim < 2:
@@ -221,10 +221,10 @@ def matrices(name: str, x: Operand, square: bool = False) -> Expr:
 
 @rearrangement
 def permute_dims(x: Expr, axes: tuple[int, ...]) -> Expr:
-    """Axis ``k`` of the result is axis ``axes[k]`` of x.
+    """Permute axes: axis ``k`` of the result is axis ``axes[k]`` of x.
 
-    Raises ValueError (AxisError for an axis that x does not have) unless ``axes`` names every axis
-    once.
+    Raises ValueError (AxisError for an axis that x does not have) unless ``axes`` contains every
+    axis once.
 
     >>> import symdiff as sd
     >>> sd.permute_dims(sd.symbol("X", (2, "n", 4)), (2, 0, 1)).shape
@@ -239,7 +239,7 @@ def permute_dims(x: Expr, axes: tuple[int, ...]) -> Expr:
 
 
 def transpose(x: Operand, /, *axes: int | tuple[int, ...] | None) -> Expr:
-    """The axes permuted, given as ints or as one tuple; reversed if none are given.
+    """Permute axes, given as ints or as one tuple; reverse them without arguments.
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", (2, 3, 4))
@@ -252,7 +252,7 @@ def transpose(x: Operand, /, *axes: int | tuple[int, ...] | None) -> Expr:
 
 
 def matrix_transpose(x: Operand, /) -> Expr:
-    """The last two axes exchanged; raises ShapeError below two axes.
+    """Exchange the last two axes; raises ShapeError below two axes.
 
     >>> import symdiff as sd
     >>> sd.matrix_transpose(sd.symbol("X", (2, 3, 4))).shape
@@ -264,14 +264,14 @@ def matrix_transpose(x: Operand, /) -> Expr:
 
 
 def moveaxis_last(name: str, x: Expr, axis: int) -> Expr:
-    """One axis at the end, the others in their order; raises AxisError naming the function."""
+    """Move one axis to the end; raises AxisError with the function's name."""
     place = axis_of(name, axis, x.ndim)
     return permute_dims(x, (*(k for k in range(x.ndim) if k != place), place))
 
 
 @rearrangement
 def expand_dims(x: Expr, axis: int | tuple[int, ...]) -> Expr:
-    """``x`` with axes of length 1 at the places ``axis`` of the result.
+    """Return ``x`` with axes of length 1 at the positions ``axis`` of the result.
 
     >>> import symdiff as sd
     >>> sd.expand_dims(sd.symbol("X", (2, 3)), (0, -1)).shape
@@ -286,7 +286,7 @@ def expand_dims(x: Expr, axis: int | tuple[int, ...]) -> Expr:
 
 @rearrangement
 def squeeze(x: Expr, axis: Axis = None) -> Expr:
-    """``x`` without the axes ``axis``, which have length 1; without all such axes by default.
+    """Return ``x`` without the axes ``axis`` of length 1; without all such axes by default.
 
     Raises ShapeError for an axis of another length.
 
@@ -307,9 +307,9 @@ def squeeze(x: Expr, axis: Axis = None) -> Expr:
 
 @rearrangement
 def broadcast_to(x: Expr, shape: int | str | Sequence[Dim]) -> Expr:
-    """``x`` stretched to ``shape``: aligned at the right, axes of length 1 repeated.
+    """Stretch ``x`` to ``shape``: aligned at the right, axes of length 1 repeated.
 
-    Raises ShapeError where it does not fit.
+    Raises ShapeError if x does not fit.
 
     >>> import symdiff as sd
     >>> sd.broadcast_to(sd.symbol("x", (3, 1)), (2, 3, "n")).shape
@@ -320,10 +320,10 @@ def broadcast_to(x: Expr, shape: int | str | Sequence[Dim]) -> Expr:
 
 @rearrangement
 def reshape(x: Expr, *shape: Dim | Sequence[Dim]) -> Expr:
-    """The elements in C order under another shape: lengths, or one tuple; one length may be -1.
+    """Return the elements in C order in another shape: lengths, or one tuple; one may be -1.
 
-    Raises ShapeError if the number of elements differs, Unsupported if the length that -1 stands
-    for is neither an int nor a name (``n*3``).
+    Raises ShapeError if the number of elements differs, Unsupported if -1 stands for a length that
+    is neither an int nor a name (``n*3``).
 
     >>> import symdiff as sd
     >>> X = sd.symbol("X", ("n", 2, 3))
@@ -338,7 +338,7 @@ def reshape(x: Expr, *shape: Dim | Sequence[Dim]) -> Expr:
 
 
 def reshaped(x: Expr, after: Shape) -> Expr:
-    """``reshape`` to a shape that is known to fit."""
+    """Return ``reshape`` to a shape that fits, without checks."""
     value = number_of(x)
     if value is not None:
         return leaves.full(after, value)
@@ -348,7 +348,7 @@ def reshaped(x: Expr, after: Shape) -> Expr:
 
 
 def reshaped_once(x: Expr, after: Shape) -> Expr:
-    """One reshape, spelled in one way: axes of length 1 are letters, equal leading axes batch."""
+    """A reshape in normal form: axes of length 1 are labels, equal leading axes are batch axes."""
     before = x.shape
     if [dim for dim in before if dim != 1] == [dim for dim in after if dim != 1]:
         return expand_dims(squeeze(x), tuple(k for k, dim in enumerate(after) if dim == 1))
@@ -356,12 +356,12 @@ def reshaped_once(x: Expr, after: Shape) -> Expr:
     while lead < builtins.min(len(before), len(after)) and before[lead] == after[lead]:
         lead += 1
     while lead and lengths.product(before[lead:]) != lengths.product(after[lead:]):
-        lead -= 1  # where an axis ahead is 0 the others may have any lengths
+        lead -= 1  # after an axis of length 0 other lengths are arbitrary
     return linear(ops.reshape_op(before[lead:], after[lead:]), x)
 
 
 def _completed(before: Shape, target: tuple[Dim, ...]) -> Shape:
-    """``target`` with the length that -1 stands for."""
+    """``target`` with a length in place of -1."""
     if target.count(-1) > 1:
         raise ValueError(f"reshape: more than one -1 in {shape_text(target)}")
     if -1 not in target:
@@ -388,7 +388,7 @@ def _cannot_reshape(before: Shape, after: Shape) -> ShapeError:
 
 @rearrangement
 def flip(x: Expr, axis: Axis = None) -> Expr:
-    """The elements along ``axis`` in reverse order; along all axes by default.
+    """Reverse the order of elements along ``axis``; along all axes by default.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -406,10 +406,10 @@ def flip(x: Expr, axis: Axis = None) -> Expr:
 
 @rearrangement
 def diagonal(x: Expr, offset: int | Length = 0, axis1: int = 0, axis2: int = 1) -> Expr:
-    """``value[..., i] = x[.., i, .., i + offset, ..]``, the two axes replaced by one at the end.
+    """Return ``value[..., i] = x[.., i, .., i + offset, ..]``; one last axis replaces the two.
 
-    Raises AxisError, ValueError for equal axes, and Unsupported where the length of the diagonal
-    is not expressible.
+    Raises AxisError, ValueError for equal axes, and Unsupported if the length of the diagonal is
+    not expressible.
 
     >>> import symdiff as sd
     >>> sd.diagonal(sd.symbol("X", (3, 4)), 1).shape
@@ -438,7 +438,7 @@ def _square_part(x: Expr, offset: int | Length, i: int, j: int) -> Expr:
 
 
 def _corner(offset: int | Length) -> tuple[Any, Any]:
-    """The row and the column in which a diagonal starts; a length is above, if a call can do it."""
+    """The row and column where a diagonal starts; a length is above if possible at a call."""
     if isinstance(offset, Length):
         return (-offset, 0) if lengths.is_natural(-offset) else (0, offset)
     return builtins.max(0, -offset), builtins.max(0, offset)
@@ -461,7 +461,7 @@ def cut(x: Expr, steps: dict[int, Step]) -> Expr:
 
 @rearrangement
 def diag(x: Expr, k: int | Length = 0) -> Expr:
-    """Diagonal ``k`` of a matrix; of a vector, the matrix that has it there and zeros elsewhere.
+    """Return diagonal ``k`` of a matrix, or the matrix with a vector as its diagonal ``k``.
 
     Raises ShapeError for other than one or two axes.
 
@@ -488,7 +488,7 @@ def diag(x: Expr, k: int | Length = 0) -> Expr:
 
 @rearrangement
 def tril(x: Expr, k: int = 0) -> Expr:
-    """The lower triangle of the last two axes up to diagonal k, zeros above.
+    """Return the lower triangle of the last two axes up to diagonal k, with zeros above.
 
     Raises ShapeError below two axes.
 
@@ -501,7 +501,7 @@ def tril(x: Expr, k: int = 0) -> Expr:
 
 @rearrangement
 def triu(x: Expr, k: int = 0) -> Expr:
-    """The upper triangle of the last two axes from diagonal k, zeros below.
+    """Return the upper triangle of the last two axes from diagonal k, with zeros below.
 
     Raises ShapeError below two axes.
 
@@ -522,10 +522,10 @@ def _number(name: str, k: int) -> int:
 
 
 def concat(arrays: Sequence[Values], /, axis: int | None = 0) -> Expr:
-    """The arrays joined along ``axis``; with None, their elements in C order.
+    """Join arrays along ``axis``; with None, their elements in C order.
 
-    Lists among them, nested ones too, are the rows of an array.  Raises ValueError for no arrays,
-    ShapeError where other axes differ, Unsupported for a symbolic length along ``axis``.
+    Nested lists among them are the rows of an array.  Raises ValueError without arrays, ShapeError
+    if other axes differ, Unsupported for a symbolic length along ``axis``.
 
     >>> import symdiff as sd
     >>> a, b = sd.symbol("a", (2, 3)), sd.symbol("b", (1, 3))
@@ -568,10 +568,10 @@ def _joined(name: str, parts: list[Expr], axis: int) -> Expr:
 
 
 def stack(arrays: Sequence[Values], /, axis: int = 0) -> Expr:
-    """The arrays, of one shape, along a new axis at place ``axis`` of the result.
+    """Join arrays of one shape along a new axis at position ``axis`` of the result.
 
-    Lists among them, nested ones too, are the rows of an array: ``stack([[a, b], [c, d]])`` is a
-    matrix.  Raises ValueError for no arrays, ShapeError where shapes differ.
+    Nested lists among them are the rows of an array: ``stack([[a, b], [c, d]])`` is a matrix.
+    Raises ValueError without arrays, ShapeError if shapes differ.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -592,7 +592,7 @@ def stack(arrays: Sequence[Values], /, axis: int = 0) -> Expr:
 
 @written("full((2, 3), value)")
 def full(shape: int | str | Sequence[Dim], value: Operand) -> Expr:
-    """The value, broadcast to ``shape``.
+    """Return the value, broadcast to ``shape``.
 
     >>> import symdiff as sd
     >>> sd.full(("n", 2), 7).shape
@@ -603,7 +603,7 @@ def full(shape: int | str | Sequence[Dim], value: Operand) -> Expr:
 
 @written("zeros((2, 3)); elements have the precision of arguments")
 def zeros(shape: int | str | Sequence[Dim]) -> Expr:
-    """Zeros.
+    """Return an array of zeros.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -615,7 +615,7 @@ def zeros(shape: int | str | Sequence[Dim]) -> Expr:
 
 @written("ones((2, 3)); elements have the precision of arguments")
 def ones(shape: int | str | Sequence[Dim]) -> Expr:
-    """Ones.
+    """Return an array of ones.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -626,7 +626,7 @@ def ones(shape: int | str | Sequence[Dim]) -> Expr:
 
 
 def eye(n: Dim, /) -> Expr:
-    """The n by n identity.
+    """Return the n by n identity.
 
     >>> import symdiff as sd
     >>> A = sd.symbol("A", ("n", "n"))
@@ -637,10 +637,10 @@ def eye(n: Dim, /) -> Expr:
 
 
 def arange(start: Dim, stop: Dim | None = None, step: int = 1, /) -> Expr:
-    """The integers ``start``, ``start + step``, ... before ``stop``; from 0 with one argument.
+    """Return the integers ``start``, ``start + step``, ... before ``stop``; from 0 for one end.
 
-    Ends are ints, or lengths that are known by name: ``arange(v.shape[0])`` counts the elements of
-    v, whatever their number is.  Raises ValueError for a step of 0, TypeError for other ends.
+    Ends are ints, or lengths known by name: ``arange(v.shape[0])`` counts the elements of v for
+    every length.  Raises ValueError for a step of 0, TypeError for other ends.
 
     >>> import symdiff as sd
     >>> v = sd.symbol("v", "n")

@@ -1,8 +1,8 @@
 """Sampled functions: convolution, differences, integration, and Fourier transforms as real pairs.
 
-A complex array is a pair of real ones here.  The discrete Fourier transform of ``re + i im`` is
+A complex array is a pair of real arrays.  The discrete Fourier transform of ``re + i im`` is
 ``C re + S im + i (C im - S re)`` with the symmetric matrices ``C_jk = cos(2πjk/n)`` and
-``S_jk = sin(2πjk/n)``, which are ops of their own, computed by fast transforms.
+``S_jk = sin(2πjk/n)``.  Each matrix is an op of its own; fast transforms compute its products.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Pair = tuple["Expr", "Expr"]
 
 
 def _length(name: str, x: Expr, axis: int) -> Any:
-    """The length of the axis, an int or one that is known by name; no letter of a pattern."""
+    """The length of the axis, an int or a length by name; Unsupported for a pattern letter."""
     length = x.shape[axis]
     if isinstance(length, LengthLetter):
         raise Unsupported(f"{name}: axis {axis} of symbolic length {length}")
@@ -79,11 +79,12 @@ def _neighbours(name: str, x: Expr, axis: int) -> Pair:
 
 
 def convolve(a: Operand, v: Operand, /, mode: str = "full") -> Expr:
-    """``value_k = sum_j a_j v_(k-j)`` of two vectors, as NumPy has it.
+    """Return ``value_k = sum_j a_j v_(k-j)`` of two vectors, as in NumPy.
 
-    ``mode``: "full" has every k with a term; "same" as many from their middle as the longer vector
-    has elements; "valid" those with all terms.  Of lengths that are known by name the longer is
-    the first, unless they tell: with "same" and "valid" a call raises where it is not.
+    ``mode``: "full" has every k with a term; "same" has the middle ones, as many as the longer
+    vector has elements; "valid" has those with all terms.  For lengths by name the first vector
+    must be the longer one, unless the names show which is: with "same" and "valid" a call raises
+    otherwise.
 
     Raises ShapeError for operands that are no vectors, ValueError for an empty one or another mode.
 
@@ -96,9 +97,9 @@ def convolve(a: Operand, v: Operand, /, mode: str = "full") -> Expr:
 
 
 def correlate(a: Operand, v: Operand, /, mode: str = "valid") -> Expr:
-    """``value_k = sum_n a_(n+k) v_n`` of two vectors, as NumPy has it; modes as in ``convolve``.
+    """Return ``value_k = sum_n a_(n+k) v_n`` of two vectors, as in NumPy; modes as in ``convolve``.
 
-    Raises what ``convolve`` raises.
+    Raises the errors of ``convolve``.
 
     >>> import symdiff as sd
     >>> a, v = sd.symbol("a", 5), sd.symbol("v", 3)
@@ -112,16 +113,16 @@ def correlate(a: Operand, v: Operand, /, mode: str = "valid") -> Expr:
 
 
 def _is_longer(n: Dim, m: Dim) -> bool:
-    """Whether n is the longer length; one that is known by name counts as longer than a number."""
+    """Whether n is the longer length; a length by name counts as longer than a number."""
     if isinstance(n, int) or isinstance(m, int):
         return isinstance(m, int) and (not isinstance(n, int) or n > m)
     return isinstance(n, Length) and n != m and is_natural(n - m)
 
 
 def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
-    """The shorter vector, reversed, along the windows of the longer one between zeros.
+    """Contract the shorter vector, reversed, with the windows of the longer one between zeros.
 
-    Of two that are known by name it is the first one that is longer, unless they tell.
+    For two lengths by name the first vector is the longer one, unless the names show otherwise.
     """
     if x.ndim != 1 or y.ndim != 1:
         raise ShapeError(f"{name}: {shape_text(x.shape)} and {shape_text(y.shape)} are not vectors")
@@ -133,7 +134,7 @@ def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
     if isinstance(n, Length) and m:
         margins = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}[mode]
         if mode == "same" and n != m:
-            # The longer one's length: it has to be x, which this asks at the call.
+            # The result has the length of the longer vector, which must be x: check it at the call.
             x = concat([x[:m], x[m:]])
         return contract([(sliding_window_view(pad(x, margins), m), (0, 1)), (flip(y), (1,))], (0,))
     if n < m:
@@ -161,9 +162,10 @@ def finite_diff(
     prepend: Operand | None = None,
     append: Operand | None = None,
 ) -> Expr:
-    """The differences of neighbours along ``axis``, n times: ``numpy.diff``; of booleans, changes.
+    """Return the differences of neighbours along ``axis``, n times, as ``numpy.diff`` does.
 
-    ``prepend`` and ``append`` are joined to x first; a scalar counts as one element.
+    For booleans these are changes.  ``prepend`` and ``append`` are joined to x first; a scalar
+    counts as one element.
 
     Raises ValueError for a negative n, AxisError, Unsupported for an axis of symbolic length.
 
@@ -196,11 +198,11 @@ def finite_diff(
 
 
 def trapezoid(y: Operand, x: Operand | None = None, /, dx: Operand = 1, *, axis: int = -1) -> Expr:
-    """The integral of y along ``axis`` by the trapezoidal rule: ``sum (y_i + y_(i+1)) d_i / 2``.
+    """Return the integral of y along ``axis`` by the trapezoidal rule.
 
-    ``d_i`` is ``x_(i+1) - x_i`` for places x (a vector for the axis, or an array that broadcasts
-    with y), else ``dx``.  Raises ShapeError where x does not fit, Unsupported for an axis of
-    symbolic length.
+    It is ``sum (y_i + y_(i+1)) d_i / 2``.  ``d_i`` is ``x_(i+1) - x_i`` for nodes x
+    (a vector for the axis, or an array that broadcasts with y), else ``dx``.  Raises ShapeError if
+    x does not fit, Unsupported for an axis of symbolic length.
 
     >>> import symdiff as sd
     >>> y = sd.symbol("y", 3)
@@ -239,7 +241,7 @@ def _along(name: str, part: str, x: Expr, axis: int) -> Expr:
 
 
 def _fitted(name: str, x: Expr, n: int | None, axis: int) -> Expr:
-    """``x`` cut, or filled up with zeros, to length n along the axis; raises ValueError for 0."""
+    """Cut or pad ``x`` with zeros to length n along the axis; raises ValueError for 0."""
     if n is not None and n != x.shape[axis]:
         length = _length(name, x, axis)
         if isinstance(length, Length) or isinstance(n, Length):
@@ -264,12 +266,13 @@ def _pair(name: str, re: Operand, im: Operand | None) -> Pair:
 
 
 def fft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: int = -1) -> Pair:
-    """Real and imaginary part of the discrete Fourier transform of ``re + i im`` along ``axis``.
+    """Return real and imaginary part of the discrete Fourier transform of ``re + i im``.
 
-    ``value_j = sum_k x_k exp(-2πi jk/n)``; a length n cuts the axis or fills it up with zeros.
+    ``value_j = sum_k x_k exp(-2πi jk/n)`` along ``axis``; a length n cuts the axis or pads it with
+    zeros.
 
-    Raises ShapeError where the parts do not broadcast, AxisError, ValueError for no elements,
-    Unsupported for n where the axis is symbolic.
+    Raises ShapeError if the parts do not broadcast, AxisError, ValueError without elements,
+    Unsupported for n if the axis is symbolic.
 
     >>> import symdiff as sd
     >>> re, im = sd.fft(sd.symbol("x", 4))
@@ -289,9 +292,9 @@ def _transformed(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
 
 
 def ifft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: int = -1) -> Pair:
-    """The inverse of ``fft``: ``value_j = sum_k x_k exp(2πi jk/n) / n``, as a real pair.
+    """Return the inverse of ``fft``: ``value_j = sum_k x_k exp(2πi jk/n) / n``, as a real pair.
 
-    Raises what ``fft`` raises.
+    Raises the errors of ``fft``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 4)
@@ -302,7 +305,7 @@ def ifft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: 
 
 
 def _inverted(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
-    """The transform, with the parts exchanged before and after it, is n times the inverse."""
+    """Compute the inverse: exchange the parts before and after the transform, and divide by n."""
     im, re = _transformed(name, pair[::-1], n, axis)
     length = _length(name, re, axis_of(name, axis, re.ndim))
     return _shared(re, length), _shared(im, length)
@@ -313,9 +316,9 @@ def _shared(x: Expr, n: Dim) -> Expr:
 
 
 def rfft(x: Operand, /, n: int | None = None, axis: int = -1) -> Pair:
-    """The first ``n//2 + 1`` entries of the transform of real x; the others are their conjugates.
+    """Return the first ``n//2 + 1`` entries of the transform of real x; the others are conjugates.
 
-    Raises what ``fft`` raises.
+    Raises the errors of ``fft``.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.rfft(sd.symbol("x", 5))]
@@ -335,12 +338,12 @@ def rfft(x: Operand, /, n: int | None = None, axis: int = -1) -> Pair:
 def irfft(
     re: Operand, im: Operand | None = None, /, n: int | Length | None = None, axis: int = -1
 ) -> Expr:
-    """The real array of length n (``2 (m - 1)`` by default) whose ``rfft`` has these m entries.
+    """Return the real array of length n whose ``rfft`` has these m entries.
 
-    Entries are cut or filled up with zeros to ``n//2 + 1``.  Imaginary parts that such an array
-    has not (of entry 0, and of n/2) do not count.
+    n is ``2 (m - 1)`` by default.  Entries are cut or padded with zeros to ``n//2 + 1``.  Imaginary
+    parts that are 0 for every real array (of entry 0, and of n/2) have no effect.
 
-    Raises ShapeError where the parts do not broadcast, AxisError, ValueError for no elements,
+    Raises ShapeError if the parts do not broadcast, AxisError, ValueError without elements,
     Unsupported for an axis of symbolic length.
 
     >>> import symdiff as sd
@@ -358,7 +361,7 @@ def irfft(
         raise ValueError(f"irfft: {n} is no length")
     half = n // 2 + 1
     listed("irfft", half)
-    weights = np.full(half, 2, np.int8)  # short, so that float32 stays float32 beside it
+    weights = np.full(half, 2, np.int8)  # int8, so that float32 operands stay float32
     weights[0] = 1
     if n % 2 == 0:
         weights[-1] = 1
@@ -372,7 +375,7 @@ def irfft(
 
 
 def _inverse_of_half(pair: Pair, n: Length, place: int) -> Expr:
-    """``irfft`` to a length that is known by name, of entries that are as many as it has."""
+    """``irfft`` to a length by name, for exactly the number of entries of that length."""
     x = pair[0]
     half = n // 2 + 1
     if x.shape[place] != half:
@@ -388,7 +391,7 @@ def _inverse_of_half(pair: Pair, n: Length, place: int) -> Expr:
 
 
 def fftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None = None) -> Pair:
-    """``fft`` along several axes, all of them by default.
+    """Apply ``fft`` along several axes, all of them by default.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.fftn(sd.symbol("X", (2, 3)))]
@@ -401,7 +404,7 @@ def fftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None =
 
 
 def ifftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None = None) -> Pair:
-    """``ifft`` along several axes, all of them by default.
+    """Apply ``ifft`` along several axes, all of them by default.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.ifftn(sd.symbol("X", (2, 3)))]
@@ -422,7 +425,7 @@ def _rolled(name: str, x: Operand, axes: int | Sequence[int] | None, sign: int) 
 
 
 def fftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
-    """The entries of a transform with that of frequency 0 in the middle, along all axes by default.
+    """Move the entry of frequency 0 to the middle, along all axes by default.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 5)
@@ -433,7 +436,7 @@ def fftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
 
 
 def ifftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
-    """The inverse of ``fftshift``.
+    """Return the inverse of ``fftshift``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 5)

@@ -1,7 +1,7 @@
-"""Orders and running results along an axis: sorting, places, quantiles, interpolation, products.
+"""Orders and running results along an axis: sorting, indices, quantiles, interpolation, products.
 
-What is sorted is taken at the places of its order, so a derivative goes to the element that was
-taken.  Places are integers and have no derivative.
+Sorting takes elements at the indices of their order, so a derivative goes to the element taken.
+Indices are integers and have no derivative.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ __all__ = [
 
 
 def _lined(name: str, x: Expr, axis: int | None) -> tuple[Expr, tuple[int, ...]]:
-    """``x`` with the axis at the end, flattened for None, and the permutation that puts it back."""
+    """``x`` with the axis last (flat for None), and the permutation that moves it back."""
     if axis is None:
         x, axis = reshape(x, -1), 0
     place = axis_of(name, axis, x.ndim)
@@ -76,9 +76,9 @@ def _lined(name: str, x: Expr, axis: int | None) -> tuple[Expr, tuple[int, ...]]
 
 @rearrangement
 def sort(x: Expr, axis: int | None = -1) -> Expr:
-    """The elements along ``axis`` in ascending order, nan last; all of them, flat, for None.
+    """Return the elements along ``axis`` in ascending order, nan last; for None all of them, flat.
 
-    Each derivative goes to the element that stands at the place; equal elements keep their order.
+    Each derivative goes to the element taken; equal elements keep their order.
 
     >>> import symdiff as sd
     >>> sd.sort(sd.symbol("X", (2, 3)), axis=0).shape
@@ -92,7 +92,7 @@ def sort(x: Expr, axis: int | None = -1) -> Expr:
 
 
 def argsort(x: Operand, /, axis: int | None = -1) -> Expr:
-    """The places of the elements along ``axis`` in ascending order; of all, flat, for None.
+    """Return the indices that sort the elements along ``axis``; for None, of all elements, flat.
 
     Equal elements keep their order, nan comes last.
 
@@ -106,10 +106,10 @@ def argsort(x: Operand, /, axis: int | None = -1) -> Expr:
 
 
 def partition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) -> Expr:
-    """The elements along ``axis``, the ``kth`` where sorting would put it, smaller ones before it.
+    """Return the elements along ``axis`` with the ``kth`` in sorted position, smaller ones first.
 
-    The others are sorted too, which is one of the orders that are possible.  Raises ValueError for
-    a place outside of the axis.
+    The other elements are sorted as well, which is one of the possible orders.  Raises ValueError
+    for an index outside of the axis.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -139,9 +139,9 @@ def _place_of(name: str, op: ops.Opaque, x: Operand, axis: int | None, keepdims:
 
 
 def argmax(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) -> Expr:
-    """The place of the first largest element along ``axis``; among all in C order for None.
+    """Return the index of the first largest element along ``axis``; for None, of all in C order.
 
-    Raises ValueError where there is nothing.
+    Raises ValueError without elements.
 
     >>> import symdiff as sd
     >>> place = sd.argmax(sd.symbol("X", (2, 3)), axis=1)
@@ -152,9 +152,9 @@ def argmax(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) ->
 
 
 def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) -> Expr:
-    """The place of the first smallest element along ``axis``; among all in C order for None.
+    """Return the index of the first smallest element along ``axis``; for None, of all in C order.
 
-    Raises ValueError where there is nothing.
+    Raises ValueError without elements.
 
     >>> import symdiff as sd
     >>> sd.argmin(sd.symbol("X", (2, 3)), axis=0, keepdims=True).shape
@@ -164,10 +164,10 @@ def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) ->
 
 
 def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Expr:
-    """``value[.., j, ..] = x[.., indices[.., j, ..], ..]``: its own indices for each line of x.
+    """Return ``value[.., j, ..] = x[.., indices[.., j, ..], ..]``: each line of x has own indices.
 
-    ``indices`` are integers and have as many axes as x; the other axes broadcast.  With None, x is
-    read flat.  Raises ShapeError where the axes do not fit, IndexError for indices that are not
+    ``indices`` are integers with as many axes as x; the other axes broadcast.  With None, x is
+    flattened.  Raises ShapeError if the axes do not fit, IndexError for indices that are not
     integers.
 
     >>> import symdiff as sd
@@ -198,7 +198,7 @@ def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> E
 
 
 def _sorted_lines(name: str, x: Operand, axis: Axis) -> tuple[Expr, Any, tuple[int, ...]]:
-    """What is reduced, sorted along the last axis; its length, and the axes."""
+    """The operand sorted along the last axis, the reduced axes merged; its length; the axes."""
     operand = as_numeric(as_expr(x))
     axes = axes_of(name, axis, operand.ndim)
     rest = tuple(k for k in range(operand.ndim) if k not in axes)
@@ -212,16 +212,16 @@ def _sorted_lines(name: str, x: Operand, axis: Axis) -> tuple[Expr, Any, tuple[i
 
 
 def _unless_nan(value: Expr, lines: Expr) -> Expr:
-    """``value``, or nan for a line with one: sorting has put it last."""
+    """``value``, or nan for a line that contains one: sorting puts nan last."""
     last = getitem(lines, (..., -1))
     return select(primitive("not_equal", last, last), last, value)
 
 
 def median(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The middle element over ``axis``, over all axes by default; of two, their mean.
+    """Return the middle element over ``axis``, all axes by default; the mean of two middle ones.
 
-    The derivative goes to the middle elements.  Raises ValueError where there is nothing,
-    Unsupported over an axis of symbolic length.
+    The derivative goes to the middle elements.  Raises ValueError without elements, Unsupported for
+    an axis of symbolic length.
 
     >>> import symdiff as sd
     >>> sd.median(sd.symbol("X", (2, 4)), axis=1).shape
@@ -244,11 +244,10 @@ def quantile(
     *,
     keepdims: bool = False,
 ) -> Expr:
-    """The quantiles ``q`` (numbers in [0, 1]) over ``axis``, linear between elements.
+    """Return the quantiles ``q`` (numbers in [0, 1]) over ``axis``, linear between elements.
 
     With ``s`` sorted and ``h = (n - 1) q`` it is ``s[⌊h⌋] + (h - ⌊h⌋) (s[⌊h⌋ + 1] - s[⌊h⌋])``.  A
-    sequence q gives a leading axis.  Raises ValueError for a q outside [0, 1] or where there is
-    nothing.
+    sequence q gives a leading axis.  Raises ValueError for a q outside [0, 1] or without elements.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 5)
@@ -278,7 +277,7 @@ def quantile(
 
 
 def _at_and_behind(lines: Expr, place: Expr, n: Length) -> tuple[Expr, Expr]:
-    """The elements at a whole place of lines of n elements, and behind it or at the end."""
+    """The elements at an integer index in lines of n elements, and the next (or last) ones."""
     low = converted(place, np.dtype(float), np.dtype(np.int64))
     high = primitive("minimum", low + 1, size(n - 1))
     below, above = (floating(getitem(lines, (..., k))) for k in (low, high))
@@ -293,7 +292,7 @@ def percentile(
     *,
     keepdims: bool = False,
 ) -> Expr:
-    """The quantiles ``q / 100``.
+    """Return the quantiles ``q / 100``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 5)
@@ -304,11 +303,11 @@ def percentile(
     return quantile(x, shares.tolist(), axis, keepdims=keepdims)
 
 
-# Places in a table ------------------------------------------------------------------------------
+# Positions in a table ---------------------------------------------------------------------------
 
 
 def searchsorted(table: Operand | Sequence[float], x: Operand, /, side: str = "left") -> Expr:
-    """How many elements of an ascending vector are below x; with side "right", not above x.
+    """Return the number of elements of an ascending vector below x; with side "right", not above x.
 
     Raises ShapeError for a table that is no vector, ValueError for another side.
 
@@ -332,13 +331,13 @@ def interp(
     left: Operand | None = None,
     right: Operand | None = None,
 ) -> Expr:
-    """The piecewise linear function through the points (xp, fp), at x; xp ascends.
+    """Return the piecewise linear function through the points (xp, fp) at x; xp must ascend.
 
-    Before the first point it is ``left``, by default the first fp; behind the last one ``right``.
-    It differentiates to x, xp and fp.  At a point the derivative is that of the piece on its right;
-    at the last point, on its left.
+    Below the first point it is ``left``, by default the first fp; above the last one ``right``, by
+    default the last fp.  It has derivatives by x, xp and fp.  At a point the derivative is the one
+    of the piece on its right; at the last point, on its left.
 
-    Raises ShapeError unless xp and fp are vectors of one length, ValueError if there is no point or
+    Raises ShapeError unless xp and fp are vectors of one length, ValueError without a point or if
     constant xp do not ascend.
 
     >>> import symdiff as sd
@@ -375,7 +374,7 @@ def interp(
 
 
 def _pieces(interval: Expr, n: int | Length) -> tuple[Expr, Expr, Expr]:
-    """The ends of the pieces between n points, and whether there is but one point, and no piece."""
+    """The ends of the pieces between n points, and whether there is only one point and no piece."""
     zero = number_node(0)
     if isinstance(n, int):
         i = primitive("clip", interval, zero, number_node(n - 2))
@@ -389,9 +388,9 @@ def _pieces(interval: Expr, n: int | Length) -> tuple[Expr, Expr, Expr]:
 
 
 def cumprod(x: Operand, /, axis: int | None = None) -> Expr:
-    """The running products along ``axis``; of the elements in C order for None.
+    """Return the running products along ``axis``; with None, of the elements in C order.
 
-    No derivative divides: they hold at zeros too, at every order.
+    Derivatives do not divide, so they are correct at zeros, too, at every order.
 
     >>> import symdiff as sd
     >>> sd.cumprod(sd.symbol("X", (2, 3)), axis=1).shape
@@ -404,7 +403,7 @@ def cumprod(x: Operand, /, axis: int | None = None) -> Expr:
 
 
 def logcumsumexp(x: Operand, /, axis: int | None = None) -> Expr:
-    """``log(cumsum(exp(x)))`` along ``axis`` without overflow; of all, in C order, for None.
+    """Return ``log(cumsum(exp(x)))`` along ``axis`` without overflow; for None, of all in C order.
 
     >>> import symdiff as sd
     >>> sd.logcumsumexp(sd.symbol("x", 3)).shape

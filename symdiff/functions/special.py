@@ -1,4 +1,4 @@
-"""Special functions of each element, under SciPy's names; their operands broadcast."""
+"""Special elementwise functions under SciPy's names; their operands broadcast."""
 
 from __future__ import annotations
 
@@ -18,38 +18,42 @@ from symdiff.scalars.formula import VOCABULARY
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
 
-erf = unary("erf", "The error function ``2/√π ∫₀ˣ exp(-t²) dt``.", "sd.erf(0) is sd.constant(0)")
-erfc = unary("erfc", "``1 - erf(x)``, accurate in its tail.", "sd.erfc(0) is sd.constant(1)")
+erf = unary(
+    "erf", "Return the error function ``2/√π ∫₀ˣ exp(-t²) dt``.", "sd.erf(0) is sd.constant(0)"
+)
+erfc = unary("erfc", "Return ``1 - erf(x)``, accurate in its tail.", "sd.erfc(0) is sd.constant(1)")
 erfcx = unary(
     "erfcx",
-    "``e**(x**2) * erfc(x)``, which does not underflow for large x.",
+    "Return ``e**(x**2) * erfc(x)``, which does not underflow for large x.",
     "sd.erfcx(0) is sd.constant(1)",
 )
 gamma = unary(
-    "gamma", "The gamma function Γ(x).", "sd.diff(sd.gamma(x), x) is sd.gamma(x) * sd.digamma(x)"
+    "gamma",
+    "Return the gamma function Γ(x).",
+    "sd.diff(sd.gamma(x), x) is sd.gamma(x) * sd.digamma(x)",
 )
 rgamma = unary(
     "rgamma",
-    "``1/Γ(x)``, finite with all derivatives everywhere, and 0 at the poles 0, -1, -2 ... of Γ.",
+    "Return ``1/Γ(x)``, finite with all its derivatives; 0 at the poles 0, -1, -2 ... of Γ.",
     "sd.rgamma(-2) is sd.constant(0)",
 )
 gammasgn = unary(
     "gammasgn",
-    "The sign of Γ(x), nan at the poles -1, -2 ... and 1 at 0; its derivative is 0.",
+    "Return the sign of Γ(x), nan at the poles -1, -2 ... and 1 at 0; its derivative is 0.",
     "sd.gammasgn(-0.5) is sd.constant(-1)",
 )
-gammaln = unary("gammaln", "``log|Γ(x)|``.", "sd.diff(sd.gammaln(x), x) is sd.digamma(x)")
+gammaln = unary("gammaln", "Return ``log|Γ(x)|``.", "sd.diff(sd.gammaln(x), x) is sd.digamma(x)")
 digamma = unary(
     "digamma",
-    "ψ(x), the derivative of ``log Γ(x)``.",
+    "Return ψ(x), the derivative of ``log Γ(x)``.",
     "sd.diff(sd.digamma(x), x) is sd.polygamma(1, x)",
 )
 
 
 def factorial(x: Operand, /) -> Expr:
-    """``Γ(x + 1)``, the product of the first x integers; nan at -1, -2 ..., where Γ has poles.
+    """Return ``Γ(x + 1)``, the product of the integers up to x; nan at -1, -2 ..., the poles of Γ.
 
-    SciPy's, of arrays, is 0 for every negative x.
+    SciPy's function for arrays is 0 for every negative x.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -60,7 +64,7 @@ def factorial(x: Operand, /) -> Expr:
 
 
 def multigammaln(a: Operand, d: int, /) -> Expr:
-    """The logarithm of the multivariate gamma function of an integer dimension d >= 1.
+    """Return the logarithm of the multivariate gamma function of an integer dimension d >= 1.
 
     ``d (d - 1)/4 log(π) + sum of gammaln(a - k/2)`` over k = 0 ... d - 1, for a > (d - 1)/2; nan
     for other a, where SciPy raises ValueError.  Raises ValueError for any other d.
@@ -82,7 +86,7 @@ def multigammaln(a: Operand, d: int, /) -> Expr:
 
 
 def polygamma(n: int, x: Operand, /) -> Expr:
-    """The n-th derivative of digamma at x, for an integer n >= 0.
+    """Return the n-th derivative of digamma at x, for an integer n >= 0.
 
     Raises ValueError for any other n.
 
@@ -99,81 +103,85 @@ def polygamma(n: int, x: Operand, /) -> Expr:
 
 beta = binary(
     "beta",
-    "``Γ(x)Γ(y)/Γ(x + y)``; nan at its poles, but infinite at 0 beside a positive number.",
+    "Return ``Γ(x)Γ(y)/Γ(x + y)``; nan at poles, but infinite at 0 with a positive number.",
     "sd.evalf(sd.beta(2, 3)) == sd.evalf(sd.constant(1) / 12)",
 )
 poch = binary(
     "poch",
-    "``Γ(x + y)/Γ(x)``, nan at its poles; the limit for a fixed y where both have one.",
+    "Return ``Γ(x + y)/Γ(x)``; nan at poles; the limit for fixed y if both have a pole.",
     "sd.evalf(sd.poch(-5, 3)) == -60",
 )
 binom = binary(
     "binom",
-    "``Γ(x + 1)/(Γ(y + 1)Γ(x - y + 1))``; for x = -1, -2 ... the limit for an integer y, else nan.",
+    """Return ``Γ(x + 1)/(Γ(y + 1)Γ(x - y + 1))``.
+
+    At x = -1, -2 ... it is the limit for an integer y, else nan.""",
     "sd.evalf(sd.binom(5, 2)) == 10",
 )
 betaln = binary(
     "betaln",
-    "``log|B(x, y)|``, the logarithm of the beta function.",
+    "Return ``log|B(x, y)|``, the logarithm of the beta function.",
     "sd.diff(sd.betaln(x, y), x, y) is -sd.polygamma(1, x + y)",
 )
-erfinv = unary("erfinv", "The inverse of erf on [-1, 1].", "sd.erfinv(0) is sd.constant(0)")
+erfinv = unary("erfinv", "Return the inverse of erf on [-1, 1].", "sd.erfinv(0) is sd.constant(0)")
 erfcinv = unary(
-    "erfcinv", "The inverse of erfc on [0, 2], accurate near 0.", "sd.erfcinv(1) is sd.constant(0)"
+    "erfcinv",
+    "Return the inverse of erfc on [0, 2], accurate near 0.",
+    "sd.erfcinv(1) is sd.constant(0)",
 )
 ndtr = unary(
     "ndtr",
-    "Φ(x), the distribution function of the normal distribution, accurate in its left tail.",
+    "Return Φ(x), the normal distribution function, accurate in its left tail.",
     "sd.ndtr(0) is sd.constant(0.5)",
 )
 log_ndtr = unary(
     "log_ndtr",
-    """``log Φ(x)``, also where Φ(x) is too small for a float.
+    """Return ``log Φ(x)``, also where Φ(x) is too small for a float.
 
-    Its derivative is the ratio φ/Φ, and those of every order keep their digits in both tails.""",
+    Its derivative is the ratio φ/Φ; derivatives of every order keep their digits in both tails.""",
     'str(sd.diff(sd.log_ndtr(x), x)) == "log_ndtr_derivative(1, x)"',
 )
 ndtri = unary(
     "ndtri",
-    "The inverse of ``ndtr`` on [0, 1], the quantiles of the normal distribution; nan outside.",
+    "Return the inverse of ``ndtr`` on [0, 1], the quantiles of the normal distribution, or nan.",
     "sd.ndtri(0.5) is sd.constant(0)",
 )
 xlog1py = binary(
     "xlog1py",
-    "``x * log1p(y)``, and 0 where x = 0, whatever y is (but nan).",
+    "Return ``x * log1p(y)``; 0 at x = 0 for every y except nan.",
     "sd.xlog1py(0, 2) is sd.constant(0)",
 )
 entr = unary(
     "entr",
-    "The entropy ``-x * log(x)``, 0 at 0, and -inf for x < 0.",
+    "Return the entropy ``-x * log(x)``; 0 at 0, and -inf for x < 0.",
     "sd.diff(sd.entr(x), x) is -1 - sd.log(x)",
 )
 rel_entr = binary(
     "rel_entr",
-    """The relative entropy ``x * log(x/y)``, 0 at x = 0 <= y, and inf where x or y is negative.
+    """Return the relative entropy ``x * log(x/y)``; 0 at x = 0 <= y, inf for negative x or y.
 
-    It is inf at y = 0 < x, too.  x/y may be beyond the range of floats.""",
+    It is inf at y = 0 < x, too.  x/y may overflow or underflow.""",
     "sd.diff(sd.rel_entr(x, y), y) is sd.where(sd.equal(x, 0) & sd.equal(y, 0), 0, -x / y)",
 )
 kl_div = binary(
     "kl_div",
-    """The Kullback-Leibler divergence ``x * log(x/y) - x + y``, y at x = 0 <= y, inf outside.
+    """Return the divergence of Kullback and Leibler, ``x * log(x/y) - x + y``; y at x = 0 <= y.
 
-    It is convex, and 0 at x = y, near which it keeps its digits, as do its derivatives.""",
+    It is inf outside.  It is convex, and 0 at x = y, where it keeps its digits.""",
     "sd.kl_div(3, 3) is sd.constant(0)",
 )
 expi = unary(
     "expi",
-    "The exponential integral Ei, the principal value of ``∫ exp(t)/t dt`` from -∞ to x.",
+    "Return the exponential integral Ei, the principal value of ``∫ exp(t)/t dt`` from -∞ to x.",
     'str(sd.diff(sd.expi(x), x)) == "expi_derivative(1, x)"',
 )
 
 
 def expn(n: int, x: Operand, /) -> Expr:
-    """The exponential integral ``E_n(x) = x**(n-1) ∫ exp(-t) / t**n dt`` from x to ∞.
+    """Return the exponential integral ``E_n(x) = x**(n-1) ∫ exp(-t) / t**n dt`` from x to ∞.
 
-    For an integer n and x >= 0, else nan.  The derivative is that of order n - 1, negated; orders
-    below 0, of which SciPy has none, are elementary.
+    For an integer n and x >= 0, else nan.  The derivative is ``-E_(n-1)(x)``; orders below 0, which
+    SciPy lacks, are elementary.
 
     Raises ValueError for any other n.
 
@@ -189,7 +197,7 @@ def expn(n: int, x: Operand, /) -> Expr:
 
 
 def exp1(x: Operand, /) -> Expr:
-    """``expn(1, x)``, for x >= 0, else nan.
+    """Return ``expn(1, x)`` for x >= 0, else nan.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -200,9 +208,10 @@ def exp1(x: Operand, /) -> Expr:
 
 
 def sici(x: Operand, /) -> tuple[Expr, Expr]:
-    """The sine and the cosine integral, ``∫ sin(t)/t dt`` from 0 to x and ``-∫ cos(t)/t dt`` to ∞.
+    """Return the sine integral ``∫ sin(t)/t dt`` from 0 to x and the cosine integral.
 
-    The second is nan for x < 0, where SciPy has its real part.
+    The second is ``-∫ cos(t)/t dt`` from x to ∞; it is nan for x < 0, where SciPy returns the real
+    part.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -214,9 +223,9 @@ def sici(x: Operand, /) -> tuple[Expr, Expr]:
 
 
 def shichi(x: Operand, /) -> tuple[Expr, Expr]:
-    """The hyperbolic integrals Shi and Chi, ``∫ sinh(t)/t dt`` from 0 to x, and that of cosh.
+    """Return the hyperbolic integrals Shi and Chi: ``∫ sinh(t)/t dt`` from 0 to x, and cosh.
 
-    The second is nan for x < 0, where SciPy has its real part.
+    The second is nan for x < 0, where SciPy returns the real part.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -228,7 +237,7 @@ def shichi(x: Operand, /) -> tuple[Expr, Expr]:
 
 
 def fresnel(x: Operand, /) -> tuple[Expr, Expr]:
-    """Fresnel's integrals ``∫ sin(π t²/2) dt`` and ``∫ cos(π t²/2) dt`` from 0 to x.
+    """Return Fresnel's integrals ``∫ sin(π t²/2) dt`` and ``∫ cos(π t²/2) dt`` from 0 to x.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -241,18 +250,18 @@ def fresnel(x: Operand, /) -> tuple[Expr, Expr]:
 
 dawsn = unary(
     "dawsn",
-    """Dawson's integral ``exp(-x²) ∫ exp(t²) dt`` from 0 to x.
+    """Return Dawson's integral ``exp(-x²) ∫ exp(t²) dt`` from 0 to x.
 
-    Its derivatives of every order keep their digits, where ``1 - 2 x dawsn(x)`` cancels.""",
+    Its derivatives of every order keep their digits even where ``1 - 2 x dawsn(x)`` cancels.""",
     "sd.dawsn(0) is sd.constant(0)",
 )
 
 
 def gammainc(a: Operand, x: Operand, /) -> Expr:
-    """The regularised lower incomplete gamma function ``1/Γ(a) ∫₀ˣ t**(a-1) e**-t dt``.
+    """Return the regularised lower incomplete gamma function ``1/Γ(a) ∫₀ˣ t**(a-1) e**-t dt``.
 
-    For a > 0 and x >= 0, else nan.  It has derivatives of every order by x, and none by a: asking
-    for one raises NotDifferentiable.
+    For a > 0 and x >= 0, else nan.  It has derivatives of every order by x.  A derivative by a
+    raises NotDifferentiable.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -263,7 +272,7 @@ def gammainc(a: Operand, x: Operand, /) -> Expr:
 
 
 def gammaincc(a: Operand, x: Operand, /) -> Expr:
-    """``1 - gammainc(a, x)``, accurate in its tail; no derivative by a.
+    """Return ``1 - gammainc(a, x)``, accurate in its tail; no derivative by a.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -274,10 +283,10 @@ def gammaincc(a: Operand, x: Operand, /) -> Expr:
 
 
 def betainc(a: Operand, b: Operand, x: Operand, /) -> Expr:
-    """The regularised incomplete beta function ``1/B(a, b) ∫₀ˣ t**(a-1) (1-t)**(b-1) dt``.
+    """Return the regularised incomplete beta function ``1/B(a, b) ∫₀ˣ t**(a-1) (1-t)**(b-1) dt``.
 
-    For a, b > 0 and 0 <= x <= 1, else nan.  It has derivatives of every order by x, and none by a
-    and b: asking for one raises NotDifferentiable.
+    For a, b > 0 and 0 <= x <= 1, else nan.  It has derivatives of every order by x.  A derivative
+    by a or b raises NotDifferentiable.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -294,7 +303,7 @@ def _bessel(name: str, n: Operand, x: Operand) -> Expr:
             f"{name}: the order {shortened(n)} is not a finite number; it has to be one, for there "
             "is no derivative by it"
         )
-    order = exact_exponent(order)  # derivatives have orders by whole numbers away from it
+    order = exact_exponent(order)  # derivatives have orders that differ by integers
     if order < 0 and isinstance(order, int):
         cls = VOCABULARY[name]
         sign = cls.reflection ** (order % 2)
@@ -303,10 +312,10 @@ def _bessel(name: str, n: Operand, x: Operand) -> Expr:
 
 
 def jv(n: float, x: Operand, /) -> Expr:
-    """J_n(x), the Bessel function of the first kind, for a real number n.
+    """Return J_n(x), the Bessel function of the first kind, for a real number n.
 
-    For an n that is no integer it is nan for x < 0.  It has derivatives of every order, which may
-    be infinite at 0 then.  For real x it is SciPy's ``jve``, too.
+    If n is no integer it is nan for x < 0.  It has derivatives of every order, which may be
+    infinite at 0 then.  For real x it equals SciPy's ``jve``.
 
     Raises ValueError for an n that is no number: there is no derivative by the order.
 
@@ -321,10 +330,10 @@ def jv(n: float, x: Operand, /) -> Expr:
 
 
 def yv(n: float, x: Operand, /) -> Expr:
-    """Y_n(x), the Bessel function of the second kind, for a real number n; nan for x < 0.
+    """Return Y_n(x), the Bessel function of the second kind, for a real number n; nan for x < 0.
 
-    For real x it is SciPy's ``yve``, too.  Raises ValueError for an n that is no number: there is
-    no derivative by the order.
+    For real x it equals SciPy's ``yve``.  Raises ValueError for an n that is no number: there is no
+    derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -335,10 +344,10 @@ def yv(n: float, x: Operand, /) -> Expr:
 
 
 def iv(n: float, x: Operand, /) -> Expr:
-    """I_n(x), the modified Bessel function of the first kind, for a real number n.
+    """Return I_n(x), the modified Bessel function of the first kind, for a real number n.
 
-    For an n that is no integer it is nan for x < 0.  Raises ValueError for an n that is no number:
-    there is no derivative by the order.
+    If n is no integer it is nan for x < 0.  Raises ValueError for an n that is no number: there is
+    no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -349,7 +358,7 @@ def iv(n: float, x: Operand, /) -> Expr:
 
 
 def kv(n: float, x: Operand, /) -> Expr:
-    """K_n(x), the modified Bessel function of the second kind, for a real number n; nan for x < 0.
+    """Return K_n(x), the modified Bessel function of the second kind; nan for x < 0.
 
     Raises ValueError for an n that is no number: there is no derivative by the order.
 
@@ -362,10 +371,10 @@ def kv(n: float, x: Operand, /) -> Expr:
 
 
 def ive(n: float, x: Operand, /) -> Expr:
-    """``e**-abs(x) * iv(n, x)``, which does not overflow, for a real number n.
+    """Return ``e**-abs(x) * iv(n, x)``, which does not overflow, for a real number n.
 
-    For an n that is no integer it is nan for x < 0.  For an integer it is even or odd; a derivative
-    whose two sides differ at x = 0, such as the first of ``ive(0, x)``, is 0 there.  All
+    If n is no integer it is nan for x < 0.  If n is an integer it is even or odd.  Where the two
+    sides of a derivative differ at x = 0, as in the first one of ``ive(0, x)``, it is 0 there.  All
     derivatives keep their digits for large x.
 
     Raises ValueError for an n that is no number: there is no derivative by the order.
@@ -379,7 +388,7 @@ def ive(n: float, x: Operand, /) -> Expr:
 
 
 def kve(n: float, x: Operand, /) -> Expr:
-    """``e**x * kv(n, x)``, which does not underflow, for a real number n; nan for x < 0.
+    """Return ``e**x * kv(n, x)``, which does not underflow, for a real number n; nan for x < 0.
 
     All derivatives keep their digits for large x.  Raises ValueError for an n that is no number:
     there is no derivative by the order.
@@ -399,7 +408,7 @@ def _of_order(name: str, n: int, symbol: str) -> Unary:
         return function(x)
 
     return documented(
-        of_order, symbol, f"``{name}({n}, x)``.", f"sd.{symbol}(x) is sd.{name}({n}, x)"
+        of_order, symbol, f"Return ``{name}({n}, x)``.", f"sd.{symbol}(x) is sd.{name}({n}, x)"
     )
 
 
@@ -419,7 +428,7 @@ def _polynomial(name: str, n: Operand, *operands: Operand) -> Expr:
 
 
 def eval_legendre(n: int, x: Operand, /) -> Expr:
-    """P_n(x), Legendre's polynomial, orthogonal on [-1, 1]; its derivatives are Gegenbauer's.
+    """Return P_n(x), Legendre's polynomial, orthogonal on [-1, 1]; derivatives are Gegenbauer's.
 
     Raises ValueError for an order n that is no integer >= 0.
 
@@ -432,7 +441,7 @@ def eval_legendre(n: int, x: Operand, /) -> Expr:
 
 
 def eval_chebyt(n: int, x: Operand, /) -> Expr:
-    """T_n(x), Chebyshev's polynomial of the first kind: ``cos(n * acos(x))`` for -1 <= x <= 1.
+    """Return T_n(x), Chebyshev's polynomial of the first kind: ``cos(n * acos(x))`` on [-1, 1].
 
     Raises ValueError for an order n that is no integer >= 0.
 
@@ -445,7 +454,9 @@ def eval_chebyt(n: int, x: Operand, /) -> Expr:
 
 
 def eval_chebyu(n: int, x: Operand, /) -> Expr:
-    """U_n(x), Chebyshev's polynomial of the second kind: ``sin((n + 1) t) / sin(t)`` of ``cos(t)``.
+    """Return U_n(x), Chebyshev's polynomial of the second kind: ``sin((n + 1) t) / sin(t)``.
+
+    The argument is ``x = cos(t)``.
 
     Raises ValueError for an order n that is no integer >= 0.
 
@@ -458,7 +469,7 @@ def eval_chebyu(n: int, x: Operand, /) -> Expr:
 
 
 def eval_hermite(n: int, x: Operand, /) -> Expr:
-    """H_n(x), Hermite's polynomial, orthogonal for the weight ``exp(-x**2)`` (physicists' one).
+    """Return H_n(x), the physicists' Hermite polynomial, orthogonal for the weight ``exp(-x**2)``.
 
     Raises ValueError for an order n that is no integer >= 0.
 
@@ -471,7 +482,7 @@ def eval_hermite(n: int, x: Operand, /) -> Expr:
 
 
 def eval_hermitenorm(n: int, x: Operand, /) -> Expr:
-    """He_n(x), Hermite's polynomial, orthogonal for ``exp(-x**2 / 2)`` (statisticians' one).
+    """Return He_n(x), the statisticians' Hermite polynomial, orthogonal for ``exp(-x**2 / 2)``.
 
     Raises ValueError for an order n that is no integer >= 0.
 
@@ -484,7 +495,7 @@ def eval_hermitenorm(n: int, x: Operand, /) -> Expr:
 
 
 def eval_laguerre(n: int, x: Operand, /) -> Expr:
-    """L_n(x), Laguerre's polynomial, orthogonal for the weight ``exp(-x)`` on x >= 0.
+    """Return L_n(x), Laguerre's polynomial, orthogonal for the weight ``exp(-x)`` on x >= 0.
 
     Raises ValueError for an order n that is no integer >= 0.
 
@@ -497,9 +508,9 @@ def eval_laguerre(n: int, x: Operand, /) -> Expr:
 
 
 def eval_genlaguerre(n: int, alpha: Operand, x: Operand, /) -> Expr:
-    """Laguerre's polynomial of order n and any real parameter; of 0 it is ``eval_laguerre``.
+    """Return Laguerre's polynomial of order n and a real parameter; 0 gives ``eval_laguerre``.
 
-    It has no derivative by the parameter: asking for one raises NotDifferentiable.
+    A derivative by the parameter raises NotDifferentiable.
     Raises ValueError for an order n that is no integer >= 0.
 
     >>> import symdiff as sd
@@ -511,9 +522,9 @@ def eval_genlaguerre(n: int, alpha: Operand, x: Operand, /) -> Expr:
 
 
 def eval_gegenbauer(n: int, alpha: Operand, x: Operand, /) -> Expr:
-    """Gegenbauer's polynomial of order n and any real parameter; of 1/2 it is ``eval_legendre``.
+    """Return Gegenbauer's polynomial of order n and a real parameter; 1/2 gives ``eval_legendre``.
 
-    It has no derivative by the parameter: asking for one raises NotDifferentiable.
+    A derivative by the parameter raises NotDifferentiable.
     Raises ValueError for an order n that is no integer >= 0.
 
     >>> import symdiff as sd
@@ -526,26 +537,27 @@ def eval_gegenbauer(n: int, alpha: Operand, x: Operand, /) -> Expr:
 
 ellipk = unary(
     "ellipk",
-    "K(m), the complete elliptic integral ``∫₀^π/2 dθ / sqrt(1 - m sin²θ)`` for m <= 1, else nan.",
+    "Return the complete elliptic integral K(m), ``∫₀^π/2 dθ / sqrt(1 - m sin²θ)``; nan for m > 1.",
     "sd.evalf(sd.diff(sd.ellipk(x), x), 5, {x: 0}) == sd.evalf(sd.pi / 8, 5)",
 )
 ellipkm1 = unary(
     "ellipkm1",
-    "``ellipk(1 - x)`` for x >= 0, which keeps its digits near 0, where it is infinite.",
+    "Return ``ellipk(1 - x)`` for x >= 0; it keeps its digits near 0, where it is infinite.",
     "sd.evalf(sd.ellipkm1(x), 5, {x: 1}) == sd.evalf(sd.pi / 2, 5)",
 )
 ellipe = unary(
     "ellipe",
-    "E(m), the complete elliptic integral ``∫₀^π/2 sqrt(1 - m sin²θ) dθ`` for m <= 1, else nan.",
+    "Return the complete elliptic integral E(m), ``∫₀^π/2 sqrt(1 - m sin²θ) dθ``; nan for m > 1.",
     "sd.evalf(sd.diff(sd.ellipe(x), x), 5, {x: 0}) == sd.evalf(-sd.pi / 8, 5)",
 )
 
 
 def lambertw(x: Operand, /, k: int = 0) -> Expr:
-    """W with ``W * e**W = x`` (Lambert's function), real, of branch k = 0 or -1.
+    """Return the real W with ``W * e**W = x`` (Lambert's function), of branch k = 0 or -1.
 
-    Branch 0 has W >= -1 for x >= -1/e, branch -1 has W <= -1 for -1/e <= x < 0; elsewhere it is
-    nan, where SciPy's is complex.  The derivatives, of every order, hold at x = 0, too.
+    Branch 0 has W >= -1 for x >= -1/e, branch -1 has W <= -1 for -1/e <= x < 0.  It is nan
+    elsewhere, where SciPy returns complex numbers.  Derivatives of every order are correct at
+    x = 0, too.
 
     Raises ValueError for any other k.
 
@@ -565,13 +577,13 @@ def lambertw(x: Operand, /, k: int = 0) -> Expr:
 
 
 def zeta(x: Operand, q: Operand | None = None, /) -> Expr:
-    """Riemann's ζ(x), the sum of k**-x over k > 0, or Hurwitz's, that of (q + k)**-x over k >= 0.
+    """Return Riemann's ζ(x), or with q Hurwitz's ζ(x, q).
 
-    Riemann's is continued to all real x; it is infinite at 1.  Hurwitz's is for x > 1 and q > 0,
-    and nan elsewhere, but infinite at x = 1 and at q = 0, -1, -2 ...; SciPy has it for other
-    negative q and whole x, too.  Derivatives are of every order by both: d/dq ζ(x, q) is
-    -x ζ(x + 1, q); those by x are functions of their own, which ``to_sympy`` refuses, since SymPy
-    has none.
+    They are the sums of k**-x over k > 0, and of (q + k)**-x over k >= 0.  Riemann's is continued
+    to all real x; it is infinite at 1.  Hurwitz's is for x > 1 and q > 0.  It is infinite at x = 1
+    and at q = 0, -1, -2 ..., and nan elsewhere; SciPy also has values for other negative q and
+    integer x.  Derivatives exist in every order by both: d/dq ζ(x, q) is -x ζ(x + 1, q).
+    Derivatives by x are functions of their own; ``to_sympy`` refuses them, because SymPy has none.
 
     >>> import symdiff as sd
     >>> x, q = sd.symbols("x q")
@@ -586,7 +598,7 @@ def zeta(x: Operand, q: Operand | None = None, /) -> Expr:
 
 
 def logit(x: Operand, /) -> Expr:
-    """``log(x / (1 - x))``, the inverse of the sigmoid on [0, 1].
+    """Return ``log(x / (1 - x))``, the inverse of the sigmoid on [0, 1].
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -599,7 +611,7 @@ def logit(x: Operand, /) -> Expr:
 
 psi = digamma
 jn, yn = jv, yv
-jve, yve = jv, yv  # the scale is e^-|Im x|
+jve, yve = jv, yv  # the scale e^-|Im x| is 1 for real x
 
 __all__ = [
     "beta",

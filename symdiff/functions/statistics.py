@@ -1,6 +1,6 @@
-"""What is counted, averaged or found finite: predicates, reductions that pass over nan, products.
+"""Predicates, counts, reductions that ignore nan, statistics, and special products.
 
-The functions that pass over nan choose with ``where`` what counts, so a nan has derivative 0.
+The functions that ignore nan select elements with ``where``, so a nan has derivative 0.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ __all__ = [
 
 
 def isnan(x: Operand, /) -> Expr:
-    """Whether an element is nan: the one value that differs from itself.
+    """Return whether each element is nan: the one value that differs from itself.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -80,7 +80,7 @@ def isnan(x: Operand, /) -> Expr:
 
 
 def isinf(x: Operand, /) -> Expr:
-    """Whether an element is inf or -inf.
+    """Return whether each element is inf or -inf.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -91,7 +91,7 @@ def isinf(x: Operand, /) -> Expr:
 
 
 def isfinite(x: Operand, /) -> Expr:
-    """Whether an element is neither infinite nor nan.
+    """Return whether each element is neither infinite nor nan.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -109,7 +109,7 @@ def _nonzero(x: Operand) -> Expr:
 
 
 def count_nonzero(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The number of elements other than 0 over ``axis``, over all axes by default.
+    """Return the number of nonzero elements over ``axis``, over all axes by default.
 
     >>> import symdiff as sd
     >>> sd.count_nonzero(sd.symbol("X", (2, 3)), axis=0).shape
@@ -119,7 +119,7 @@ def count_nonzero(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -
 
 
 def any(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """Whether some element over ``axis``, over all axes by default, is true (not 0).
+    """Return whether some element over ``axis``, over all axes by default, is true (not 0).
 
     >>> import symdiff as sd
     >>> sd.any(sd.symbol("X", (2, 3)) > 0, axis=1).dtype
@@ -129,7 +129,7 @@ def any(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
 
 
 def all(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """Whether every element over ``axis``, over all axes by default, is true (not 0).
+    """Return whether every element over ``axis``, over all axes by default, is true (not 0).
 
     >>> import symdiff as sd
     >>> sd.all(sd.symbol("X", (2, 3)) > 0, axis=1).shape
@@ -139,7 +139,7 @@ def all(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     return primitive("equal", false, number_node(0))
 
 
-# Passing over nan -------------------------------------------------------------------------------
+# Reductions that ignore nan ---------------------------------------------------------------------
 
 
 def _instead(x: Expr, value: float) -> Expr:
@@ -148,7 +148,7 @@ def _instead(x: Expr, value: float) -> Expr:
 
 
 def _present(x: Expr, axis: Axis, keepdims: bool) -> Expr:
-    """How many elements over ``axis`` are not nan."""
+    """The number of elements over ``axis`` that are not nan."""
     return sum(primitive("equal", x, x), axis, keepdims=keepdims)
 
 
@@ -160,9 +160,9 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Expr:
-    """``x`` with numbers in place of nan, inf and -inf; by default 0 and the extreme floats.
+    """Return ``x`` with numbers in place of nan, inf and -inf; by default 0 and the extreme floats.
 
-    The replaced elements have derivative 0.
+    Replaced elements have derivative 0.
 
     >>> import symdiff as sd
     >>> sd.nan_to_num(sd.symbol("x", 3), posinf=1.0).shape
@@ -183,7 +183,7 @@ def nan_to_num(
 
 
 def nansum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The sum over ``axis``, over all axes by default, of the elements that are not nan.
+    """Return the sum of the elements that are not nan over ``axis``, over all axes by default.
 
     >>> import symdiff as sd
     >>> sd.nansum(sd.symbol("X", (2, 3)), axis=0).shape
@@ -193,7 +193,7 @@ def nansum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
 
 
 def nancumsum(x: Operand, /, axis: int | None = None) -> Expr:
-    """The running sums along ``axis``, of all in C order for None, nan counting as 0.
+    """Return the running sums along ``axis``, in C order for None; nan counts as 0.
 
     >>> import symdiff as sd
     >>> sd.nancumsum(sd.symbol("X", (2, 3)), axis=0).shape
@@ -203,7 +203,7 @@ def nancumsum(x: Operand, /, axis: int | None = None) -> Expr:
 
 
 def nanprod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The product over ``axis``, over all axes by default, of the elements that are not nan.
+    """Return the product of the elements that are not nan over ``axis``, over all axes by default.
 
     >>> import symdiff as sd
     >>> sd.nanprod(sd.symbol("X", (2, 3)), axis=0).shape
@@ -213,9 +213,9 @@ def nanprod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr
 
 
 def nanmean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The mean over ``axis``, over all axes by default, of the elements that are not nan.
+    """Return the mean of the elements that are not nan over ``axis``, over all axes by default.
 
-    It is nan where there is none.
+    It is nan without such elements.
 
     >>> import symdiff as sd
     >>> sd.nanmean(sd.symbol("X", (2, 3)), axis=0).shape
@@ -228,9 +228,9 @@ def nanmean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr
 
 
 def nanvar(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
-    """The variance over ``axis``, over all axes by default, of the elements that are not nan.
+    """Return the variance of the elements that are not nan over ``axis``, over all axes by default.
 
-    ``sum((x - mean)²) / (n - ddof)`` for n of them; nan where ``n - ddof`` is not positive.
+    ``sum((x - mean)²) / (n - ddof)`` for n elements; nan if ``n - ddof`` is not positive.
 
     >>> import symdiff as sd
     >>> sd.nanvar(sd.symbol("X", (2, 3)), axis=0, ddof=1).shape
@@ -247,7 +247,7 @@ def nanvar(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool 
 
 
 def nanstd(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
-    """The square root of ``nanvar``; its derivative where all elements are equal is 0.
+    """Return the square root of ``nanvar``; its derivative is 0 where all elements are equal.
 
     >>> import symdiff as sd
     >>> sd.nanstd(sd.symbol("X", (2, 3)), axis=0).shape
@@ -257,9 +257,9 @@ def nanstd(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool 
 
 
 def nanmax(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The largest element over ``axis``, over all axes by default, that is not nan; nan if none is.
+    """Return the largest element that is not nan over ``axis``, all axes by default; else nan.
 
-    Equal ones share the derivative evenly.  Raises ValueError where there is nothing.
+    Equal elements share the derivative evenly.  Raises ValueError without elements.
 
     >>> import symdiff as sd
     >>> sd.nanmax(sd.symbol("X", (2, 3)), axis=0).shape
@@ -273,9 +273,9 @@ def nanmax(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
 
 
 def nanmin(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The smallest element over ``axis``, all axes by default, that is not nan; nan if none is.
+    """Return the smallest element that is not nan over ``axis``, all axes by default; else nan.
 
-    Equal ones share the derivative evenly.  Raises ValueError where there is nothing.
+    Equal elements share the derivative evenly.  Raises ValueError without elements.
 
     >>> import symdiff as sd
     >>> sd.nanmin(sd.symbol("X", (2, 3)), axis=0).shape
@@ -297,7 +297,7 @@ def _if_present(x: Expr, result: Expr, axis: Axis, keepdims: bool) -> Expr:
 
 
 def ptp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
-    """The largest element less the smallest over ``axis``, over all axes by default.
+    """Return the largest element minus the smallest over ``axis``, over all axes by default.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)
@@ -316,9 +316,9 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Expr:
-    """``sum(w x) / sum(w)`` over ``axis``, over all axes by default; the mean without weights.
+    """Return ``sum(w x) / sum(w)`` over ``axis``, all axes by default; the mean without weights.
 
-    Weights have the shape of x, or are a vector for one axis.  Raises ShapeError for others.
+    Weights have the shape of x, or are a vector for one axis.  Raises ShapeError for other shapes.
 
     >>> import symdiff as sd
     >>> X, w = sd.symbol("X", (2, 3)), sd.symbol("w", 3)
@@ -342,10 +342,11 @@ def average(
 
 
 def cov(x: Operand, /, *, rowvar: bool = True, ddof: float = 1) -> Expr:
-    """The covariances of the rows of x: ``sum_k (x_ik - mean_i) (x_jk - mean_j) / (n - ddof)``.
+    """Return the covariances of the rows of x.
 
-    Of the columns unless ``rowvar``; a vector, and a single row, give a variance.  Where
-    ``n - ddof`` is not positive it counts as 0.  Raises ShapeError above two axes.
+    ``sum_k (x_ik - mean_i) (x_jk - mean_j) / (n - ddof)``; of the columns unless ``rowvar``.  A
+    vector or a single row gives a variance.  A negative ``n - ddof`` counts as 0.  Raises
+    ShapeError above two axes.
 
     >>> import symdiff as sd
     >>> sd.cov(sd.symbol("X", (2, 5))).shape
@@ -367,9 +368,9 @@ def cov(x: Operand, /, *, rowvar: bool = True, ddof: float = 1) -> Expr:
 
 
 def inner(x: Operand, y: Operand, /) -> Expr:
-    """The sum over the last axes of both: ``value[.., ..] = sum_k x[.., k] y[.., k]``.
+    """Return the sum over the last axes of both: ``value[.., ..] = sum_k x[.., k] y[.., k]``.
 
-    A scalar multiplies.  Raises ShapeError where the lengths differ.
+    A scalar multiplies.  Raises ShapeError if the lengths differ.
 
     >>> import symdiff as sd
     >>> X, y = sd.symbol("X", (2, 3)), sd.symbol("y", 3)
@@ -381,9 +382,9 @@ def inner(x: Operand, y: Operand, /) -> Expr:
 
 
 def multi_dot(arrays: Sequence[Operand], /) -> Expr:
-    """The product of matrices as one contraction, associated well; the ends may be vectors.
+    """Return the product of matrices as one contraction, in a good order; the ends may be vectors.
 
-    Raises ValueError below two operands, ShapeError for other than matrices or where lengths
+    Raises ValueError for fewer than two operands, ShapeError if an operand is no matrix or lengths
     differ.
 
     >>> import symdiff as sd
@@ -407,9 +408,9 @@ def multi_dot(arrays: Sequence[Operand], /) -> Expr:
 
 
 def cross(x: Operand, y: Operand, /, axis: int = -1) -> Expr:
-    """The vector product along ``axis``, of length 3; the other axes broadcast.
+    """Return the vector product along ``axis``, of length 3; the other axes broadcast.
 
-    Raises ShapeError for another length or where the shapes do not fit, AxisError.
+    Raises ShapeError for another length or if the shapes do not fit, AxisError.
 
     >>> import symdiff as sd
     >>> sd.cross(sd.symbol("x", (5, 3)), sd.symbol("y", 3)).shape
@@ -431,10 +432,10 @@ _MOST_POWERS = 10_000
 
 
 def vander(x: Operand, /, N: Dim | None = None, *, increasing: bool = False) -> Expr:
-    """The powers of the elements of a vector as rows: ``x**(N-1) ... x, 1``, or the other way.
+    """Return the powers of the elements of a vector as rows: ``x**(N-1) ... x, 1``, or increasing.
 
-    Raises ShapeError for another shape, ValueError for more than 10000 powers, each of which is an
-    expression; where N is known by name they are running products.
+    Raises ShapeError for another shape, ValueError for more than 10000 powers: each of them is an
+    expression.  For N by name they are running products.
 
     >>> import symdiff as sd
     >>> sd.vander(sd.symbol("x", 3), 4).shape
@@ -446,7 +447,7 @@ def vander(x: Operand, /, N: Dim | None = None, *, increasing: bool = False) -> 
     count = operand.shape[0] if N is None else N
     if isinstance(count, Length):
         steps = broadcast_to(expand_dims(operand, 1), (*operand.shape, count))
-        steps = concat([full((*operand.shape, 1), 1), steps], axis=1)  # there may be no power
+        steps = concat([full((*operand.shape, 1), 1), steps], axis=1)  # N may be 0
         columns = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)[:, :count]
         return columns if increasing else flip(columns, axis=1)
     if isinstance(count, str):
@@ -457,7 +458,7 @@ def vander(x: Operand, /, N: Dim | None = None, *, increasing: bool = False) -> 
         raise ValueError(f"vander: {count} powers, each an expression; at most {_MOST_POWERS}")
     listed("vander", expressions=count)
     powers = range(count) if increasing else range(count - 1, -1, -1)
-    if operand.dtype is int and count > 1:  # as NumPy: in the dtype where they meet with int64
+    if operand.dtype is int and count > 1:  # as in NumPy: promote with int64
         steps = stack([full(operand.shape, 1), *[operand] * (count - 1)], axis=1)
         columns = opaque(ops.opaque_op(opaque_ops.Cumprod), steps)
         return columns if increasing else flip(columns, axis=1)

@@ -52,7 +52,7 @@ _lengths(
 _lengths(
     "a-reshape-of-nothing-asks-for-lengths",
     "    while lead and lengths.product(before[lead:]) != lengths.product(after[lead:]):\n"
-    "        lead -= 1  # where an axis ahead is 0 the others may have any lengths\n",
+    "        lead -= 1  # after an axis of length 0 other lengths are arbitrary\n",
     "",
     "test_a_reshape_of_no_elements_asks_nothing_of_the_other_axes",
 )
