@@ -1,14 +1,14 @@
-"""Derivatives made visible: graphs with numbers on them, the chain rule in steps, plots.
+"""Derivatives made visible: graphs with values, the chain rule in steps, plots.
 
 ==============  ================================================================================
 ``draw``        the graph of an expression or of a Tensor's record, with values and cotangents
-``steps``       the chain rule, step by step: values, derivatives, cotangents, shares of every node
+``steps``       the chain rule in steps: values, derivatives, cotangents, contributions of each node
 ``plot``        a function of one number and its derivatives
 ``plot_field``  a function of two numbers: contours, gradients, the Hessian's eigenvectors
 ``explore``     a plot whose point a slider moves
 ==============  ================================================================================
 
-What needs no values, text, LaTeX and Mermaid, is in ``symdiff``.
+Text, LaTeX and Mermaid, which need no values, are in ``symdiff``.
 """
 
 import sys
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name as an attribute of the module
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.show'", name, SHOW, sys.modules[__name__])

@@ -1,4 +1,4 @@
-"""Curves that are honest: sampled until they are straight between points, never across a gap."""
+"""Curves without artefacts: sampled until straight between points, never drawn across a gap."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     Index = NDArray[np.intp]
 
 ERROR = 1 / 2000
-"""Of the height of the axes: how far a curve may be from the line between two points.
+"""The largest distance of a curve from the line between two points, in heights of the axes.
 
-What is not nearer to its line when all points are spent is not drawn.
+Segments that are farther from their line when all points are spent are not drawn.
 """
 
 MOST = 12_000
-"""Points of a curve."""
+"""The most points of a curve."""
 
 BEYOND = 50.0
-"""Heights above or below the axes, where no more points are needed."""
+"""The distance from the axes, in heights, beyond which no more points are needed."""
 
-_NEAR = 13  # distances from the end of a piece at which points lie, each a third of the last
+_NEAR = 13  # points near each end of a piece, each at a third of the last distance
 _ROUNDS = 14
-_MIDDLE = 0.4807  # of a segment, so that no place is hit where a formula alone has no value
+_MIDDLE = 0.4807  # not 1/2, to miss places such as 0 where the formula alone has no value
 
 
 @dataclass(frozen=True)
 class Curves:
     """Functions of one number as broken lines.
 
-    ``x`` are the points of all, and ``y[k]`` the values of output k there, of shape (elements,
-    points): nan where a line is broken.  ``heights`` are the ends of the axes of each output, and
-    ``coarse`` the places between which some curve has more turns than can be drawn.
+    ``x`` holds the points of all curves.  ``y[k]`` holds the values of output k there, of shape
+    (elements, points), with nan where a line is broken.  ``heights`` are the ends of the axes of
+    each output.  ``coarse`` lists the intervals in which some curve turns too often to be drawn.
     """
 
     x: Array
@@ -57,15 +57,15 @@ class Curves:
 
 @np.errstate(all="ignore")
 def curves(line: Line) -> Curves:
-    """The rows of a line, broken where its marks say that they are."""
+    """Sample the rows of a line, broken at its marks."""
     rows, marks, low, high = line.rows, line.marks, line.low, line.high
     t = grid(low, high)
     t = t[~np.isin(t, line.plain)]
-    found = _defined(rows(t))
+    values = _defined(rows(t))
     edges = _poles_at_ends(rows, low, high)
     heights = [
         height(y, edges[k] or any(m.broken <= k and m.kind != "jump" for m in marks))
-        for k, y in enumerate(found)
+        for k, y in enumerate(values)
     ]
     pieces: list[tuple[Array, list[Array]]] = []
     coarse: list[tuple[float, float]] = []
@@ -79,24 +79,24 @@ def curves(line: Line) -> Curves:
 
 
 def _poles_at_ends(rows: Slice, low: float, high: float) -> list[bool]:
-    """Of each row, whether it grows without end towards an end of the range.
+    """Tell for each row whether it grows without bound towards an end of the range.
 
-    Features are looked for inside of the range alone.  At a pole of order 1/2 or more, values
-    grow 500 times from one distance to the next.
+    Features are searched only inside the range.  At a pole of order 1/2 or more, values grow 500
+    times from one distance to the next.
     """
     away = (high - low) * 2.0 ** np.array([-12, -30])
-    there = rows(np.concatenate([low + away, high - away]))
-    sizes = [np.abs(y) for y in there]
+    values = rows(np.concatenate([low + away, high - away]))
+    sizes = [np.abs(y) for y in values]
     return [bool((y[:, [1, 3]] > 100 * y[:, [0, 2]]).any()) for y in sizes]
 
 
 def _defined(rows: list[Array]) -> list[Array]:
-    """The rows where the function has values: beside its domain no derivative has any."""
+    """Remove values where the function has none: outside its domain there are no derivatives."""
     return [np.where(np.isnan(rows[0]), np.nan, y) for y in rows]
 
 
 def height(values: Array, diverges: bool = False) -> tuple[float, float]:
-    """The ends of the axes for some values: all of them, or where they diverge, the most of them.
+    """Return the ends of the axes for some values: all of them, or most of them if they diverge.
 
     >>> height(np.array([0.0, 1.0, np.nan, 2.0]))
     (-0.12, 2.12)
@@ -110,6 +110,7 @@ def height(values: Array, diverges: bool = False) -> tuple[float, float]:
         room = 0.8 * (inner[1] - inner[0])
         if high - low > 5 * room:
             low, high = max(low, inner[0] - room), min(high, inner[1] + room)
+    # A constant function still needs some height.
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         room = 0.5 * max(abs(low), abs(high)) or 1.0
         return low - room, high + room
@@ -120,15 +121,15 @@ def height(values: Array, diverges: bool = False) -> tuple[float, float]:
 def _piece(
     rows: Slice, inner: Array, a: float, b: float, heights: Sequence[tuple[float, float]]
 ) -> tuple[Array, list[Array], list[NDArray[np.bool_]]]:
-    """The rows between two breaks, and for each the segments that are too coarse."""
+    """Sample the rows between two breaks; return the points, values and too coarse segments."""
     near = (b - a) / 3.0 ** np.arange(2, 2 + _NEAR)
     x = np.unique(np.concatenate([a + near, inner, b - near, [(a + b) / 2]]))
     x = x[(x > a) & (x < b)]
     y = rows(x)
     tall = [high - low for low, high in heights]
-    fresh = np.ones(max(len(x) - 1, 0), bool)  # segments whose middle was not looked at
+    fresh = np.ones(max(len(x) - 1, 0), bool)  # segments whose middle was not evaluated yet
     rough = [np.zeros(len(fresh), bool) for _ in y]
-    once = np.zeros(len(fresh), bool)  # segments that are a half of what was straight
+    once = np.zeros(len(fresh), bool)  # halves of segments that were straight
     for _ in range(_ROUNDS):
         which = np.flatnonzero(fresh)
         if not len(which) or len(x) + len(which) > MOST:
@@ -140,7 +141,7 @@ def _piece(
             error = _error(lines[:, which], between, lines[:, which + 1], heights[k], h)
             fine &= error <= ERROR
             rough[k][which] = error > ERROR
-        # What is straight may be so by chance: its halves have to be, too.
+        # A segment may be straight by chance, so its halves must be straight, too.
         parts = np.zeros(len(x), int)
         parts[which] = 1
         places = np.arange(len(x)) + np.concatenate([[0], np.cumsum(parts)[:-1]])
@@ -161,31 +162,31 @@ def _piece(
 
 
 def _widened(chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """What is chosen, and the segments beside."""
-    found = chosen.copy()
-    found[1:] |= chosen[:-1]
-    found[:-1] |= chosen[1:]
-    return found
+    """Return the chosen segments and their neighbours."""
+    widened = chosen.copy()
+    widened[1:] |= chosen[:-1]
+    widened[:-1] |= chosen[1:]
+    return widened
 
 
 def _merged(old: Array, new: Array, places: Index, slots: Index, total: int) -> Array:
-    found = np.empty(total)
-    found[places], found[slots] = old, new
-    return found
+    merged = np.empty(total)
+    merged[places], merged[slots] = old, new
+    return merged
 
 
 def _spread(rough: NDArray[np.bool_], places: Index, slots: Index, total: int) -> NDArray[np.bool_]:
-    """What was said of segments, of their halves."""
-    found = np.zeros(total, bool)
-    found[places[:-1]] = rough
-    found[slots] = found[slots - 1]
-    return found[:-1]
+    """Repeat a mask of segments for their halves."""
+    spread = np.zeros(total, bool)
+    spread[places[:-1]] = rough
+    spread[slots] = spread[slots - 1]
+    return spread[:-1]
 
 
 def _error(
     left: Array, middle: Array, right: Array, ends: tuple[float, float], tall: float
 ) -> Array:
-    """How far the middle is from the line, in heights; 0 where nothing of it is to be seen."""
+    """Return the distance of the middle from the line, in heights; 0 where nothing is visible."""
     with np.errstate(all="ignore"):
         low, high = ends[0] - tall / 10, ends[1] + tall / 10
         straight = left / tall * (1 - _MIDDLE) + right / tall * _MIDDLE
@@ -204,7 +205,7 @@ def _joined(
     heights: list[tuple[float, float]],
     coarse: list[tuple[float, float]],
 ) -> Curves:
-    """One line after the other: at a mark a curve has its value, or is broken."""
+    """Join the pieces: at a mark a curve has its value, or is broken."""
     xs: list[Array] = [pieces[0][0]]
     ys: list[list[Array]] = [[y] for y in pieces[0][1]]
     for mark, (x, y) in zip(marks, pieces[1:], strict=True):
@@ -212,10 +213,10 @@ def _joined(
         at = rows([mark.x])
         for k, (parts, value) in enumerate(zip(ys, at, strict=True)):
             broken = mark.broken <= k and mark.kind != "edge"
-            # A value apart from the curve is not on it.
+            # A value far from the curve does not belong to it.
             for side in (parts[-1][:, -1:], y[k][:, :1]):
-                apart = np.abs(value - side) > 4 * ERROR * (heights[k][1] - heights[k][0])
-                value = np.where(apart, np.nan, value)
+                separate = np.abs(value - side) > 4 * ERROR * (heights[k][1] - heights[k][0])
+                value = np.where(separate, np.nan, value)
             parts += [np.full_like(value, np.nan) if broken else value, y[k]]
     joined = _defined([np.concatenate(parts, axis=1) for parts in ys])
     for values, (low, high) in zip(joined, heights, strict=True):
@@ -227,17 +228,17 @@ def _joined(
 
 
 def _spans(parts: Sequence[tuple[float, float]], width: float) -> list[tuple[float, float]]:
-    """The segments, those that are next to one another as one; not those that nobody sees."""
-    found: list[tuple[float, float]] = []
+    """Merge adjacent segments, and drop those too narrow to see."""
+    spans: list[tuple[float, float]] = []
     for a, b in sorted(set(parts)):
-        if found and a <= found[-1][1] + width / 500:
-            found[-1] = found[-1][0], max(b, found[-1][1])
+        if spans and a <= spans[-1][1] + width / 500:
+            spans[-1] = spans[-1][0], max(b, spans[-1][1])
         else:
-            found.append((a, b))
-    return [(a, b) for a, b in found if b - a > width / 1000]
+            spans.append((a, b))
+    return [(a, b) for a, b in spans if b - a > width / 1000]
 
 
 def precise(rows: Slice, x: float) -> list[Array]:
-    """The rows at one point, right to the last digit where their definition allows it."""
-    found = replace(rows, spent=[0]).exact(Fraction(x))
-    return [y[:, 0] for y in rows([x])] if found is None else found
+    """Return the rows at one point, right to the last digit where their definition allows it."""
+    values = replace(rows, spent=[0]).exact(Fraction(x))
+    return [y[:, 0] for y in rows([x])] if values is None else values

@@ -1,4 +1,4 @@
-"""Steps of a derivative as text, and how formulas and values are shown in one line."""
+"""Steps of a derivative as text, and formulas and values in one line each."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 SHOWN = 24
-"""Nodes that a view has without ``full``: half of them next to x, half next to f."""
+"""The nodes shown without ``full``: half of them next to x, half next to f."""
 
 WIDTH = 100
-"""Columns of a text."""
+"""The columns of a text."""
 
-LISTED = 9  # elements up to which an array is written out
+LISTED = 9  # elements up to which an array is written in full
 _VALUE = 60  # characters of a matrix
-NODES = 60  # of a formula that is written out
+NODES = 60  # nodes of a formula that is written in full
 _CLOSED = 60  # characters of a cotangent in the symbols of the formula
 _LINE = 110  # characters of a formula in the names of the steps
-_ALIGNED = 30  # characters of a formula, up to which values stand below one another
-_LEFT = 46  # columns of what stands left of something else
-_CONDITION = 40  # characters of where a kink is
-_TERMS = 6  # shares that are written as a sum
+_ALIGNED = 30  # characters of a formula, up to which values are aligned
+_LEFT = 46  # columns of the left part of a line
+_CONDITION = 40  # characters of the place of a kink
+_TERMS = 6  # contributions that are written as a sum
 
 
 # Formulas and values ------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ _INDEXED = re.compile(r"(\[\w+(?:,\w+)*\]) = (.*)")
 
 
 def _formula(e: Expr, most: int = _LINE) -> str:
-    """One bounded line."""
+    """Write an expression in one line of bounded length."""
     if is_within(e, NODES):
         line = sd.text(e)
         if "\n" not in line and len(line) <= most:
@@ -49,14 +49,14 @@ def _formula(e: Expr, most: int = _LINE) -> str:
 
 
 def _equation(name: str, e: Expr, sign: str = "=") -> str:
-    """``name = e``, with the letters on the left where the notation has them there."""
+    """``name = e``, with the axis labels on the left where the notation puts them there."""
     line = _formula(e)
-    found = _INDEXED.fullmatch(line)
-    return f"{name}{found[1]} {sign} {found[2]}" if found else f"{name} {sign} {line}"
+    match = _INDEXED.fullmatch(line)
+    return f"{name}{match[1]} {sign} {match[2]}" if match else f"{name} {sign} {line}"
 
 
 def number(value: Any) -> str:
-    """A number in six digits, an integer in all.
+    """Write a number with six digits, an integer with all.
 
     >>> number(2.0), number(1 / 3), number(np.True_), number(float("nan"))
     ('2', '0.333333', 'True', 'nan')
@@ -67,7 +67,7 @@ def number(value: Any) -> str:
 
 
 def shortened(value: object) -> str:
-    """A value in one line: an array of up to nine elements, or its ends, or its shape and range.
+    """Write a value in one line: up to nine elements, or its ends, or its shape and range.
 
     >>> shortened(np.arange(4.0) / 3), shortened(np.arange(100.0))
     ('[0, 0.3333, 0.6667, 1]', '[0, 1, ..., 98, 99] (100 elements)')
@@ -94,27 +94,27 @@ def shortened(value: object) -> str:
 
 
 def _described(array: np.ndarray) -> str:
-    said = f"array of shape {array.shape}"
+    description = f"array of shape {array.shape}"
     if array.dtype == bool:
-        return said
-    return f"{said}, from {in_short(array.min())} to {in_short(array.max())}"
+        return description
+    return f"{description}, from {in_short(array.min())} to {in_short(array.max())}"
 
 
 def in_short(value: Any) -> str:
-    """An element of an array in four digits."""
+    """Write an element of an array with four digits."""
     return number(value) if isinstance(value, bool | np.bool) else f"{float(value):.4g}"
 
 
 def _with_value(line: str, value: object) -> str:
-    """``line = value``, unless the line says it already."""
+    """Append `` = value`` to a line, unless the line ends with it already."""
     if value is None:
         return line
-    said = shortened(value)
-    return line if line.endswith(f" {said}") else f"{line} = {said}"
+    text = shortened(value)
+    return line if line.endswith(f" {text}") else f"{line} = {text}"
 
 
 def chosen(steps: Steps, full: bool) -> tuple[list[Expr], list[Expr], int]:
-    """The nodes shown next to x, those next to f, and the number of nodes between them."""
+    """Return the nodes shown next to x, those next to f, and the number of nodes between them."""
     nodes = list(steps.nodes)
     if full or len(nodes) <= SHOWN:
         return nodes, [], 0
@@ -123,7 +123,7 @@ def chosen(steps: Steps, full: bool) -> tuple[list[Expr], list[Expr], int]:
 
 
 def left_out(count: int) -> str:
-    """What stands in place of nodes that are not shown."""
+    """Return the line that replaces nodes that are not shown."""
     return f"... {count:,} steps are not shown; full=True shows them, .rows has them"
 
 
@@ -131,7 +131,7 @@ def left_out(count: int) -> str:
 
 
 def text(steps: Steps, full: bool) -> str:
-    """See ``Steps.text``."""
+    """Write the steps as text; see ``Steps.text``."""
     near, far, missing = chosen(steps, full)
     if not near:
         return "\n".join([_title(steps), f"does not depend on {sd.short(steps.x)}", *_total(steps)])
@@ -178,7 +178,7 @@ def _title(steps: Steps) -> str:
 
 
 def _forward(steps: Steps, rows: Sequence[Row], near: int, missing: int) -> Iterator[str]:
-    """The nodes with their formulas left, and their derivatives right."""
+    """Yield the nodes with their formulas on the left, and their derivatives on the right."""
     wide = max((len(r.name) for r in rows if r.node.args), default=0)
     equations = {r.node: _equation(f"{r.name:<{wide}}", r.formula) for r in rows if r.node.args}
     valued = max((len(e) for e in equations.values() if len(e) <= _ALIGNED), default=0)
@@ -204,7 +204,7 @@ def _forward(steps: Steps, rows: Sequence[Row], near: int, missing: int) -> Iter
 
 
 def _wrapped(line: str, indent: int) -> Iterator[str]:
-    """The line, broken before an equals sign where it is too wide, or else at a space."""
+    """Break a line that is too wide before an equals sign, or else at a space."""
     while len(line) > WIDTH:
         place = line.rfind(" = ", indent + 1, WIDTH)
         if place < 0:
@@ -217,16 +217,16 @@ def _wrapped(line: str, indent: int) -> Iterator[str]:
 
 
 def _derivatives(steps: Steps, row: Row) -> list[str]:
-    """The derivatives by each operand alone."""
+    """Write the derivatives by each operand alone."""
     names = [f"d {row.name}/d{edge.operand}{place(row, edge)}" for edge in row.edges]
     wide = max(map(len, names), default=0)
     lines = []
     for name, edge in zip(names, row.edges, strict=True):
         if edge.derivative is None:
             line = _formula(edge.passes)
-            found = _INDEXED.fullmatch(line)
+            match = _INDEXED.fullmatch(line)
             bar = steps.bar(row.node).name
-            lines.append(f"{name:<{wide}} takes {bar} to {found[2] if found else line}")
+            lines.append(f"{name:<{wide}} takes {bar} to {match[2] if match else line}")
         else:
             constant = number_of(edge.derivative)
             same = edge.derivative.shape and (row.node.shape or constant is not None)
@@ -240,16 +240,16 @@ def _derivatives(steps: Steps, row: Row) -> list[str]:
 
 
 def place(row: Row, edge: Edge) -> str:
-    """Which of several equal operands it is."""
+    """Number an operand among equal ones."""
     equal = [e for e in row.edges if e.node is edge.node]
     return f" ({equal.index(edge) + 1})" if len(equal) > 1 else ""
 
 
 def condition(note: Note) -> str:
-    """A condition in words, and whether the point is outside of the domain or at the kink."""
+    """Describe a condition, and whether the point is outside of the domain or at the kink."""
     line = _formula(note.holds)
-    found = _INDEXED.fullmatch(line)
-    where = f" {found[2]}, each element" if found else f" {line}"
+    match = _INDEXED.fullmatch(line)
+    where = f" {match[2]}, each element" if match else f" {line}"
     if note.kind == "domain":
         return f"needs{where}" + (": not so here" if note.applies else "")
     where = "" if line.startswith("<") or len(where) > _CONDITION else f" where{where}"
@@ -257,7 +257,7 @@ def condition(note: Note) -> str:
 
 
 def _backward(steps: Steps, rows: Sequence[Row]) -> Iterator[str]:
-    """The cotangents in reverse order, each followed by what is passed on."""
+    """Yield the cotangents in reverse order, each followed by its contributions to operands."""
     rules = [len(e.rule) for r in rows for e in r.edges if len(e.rule) <= _LEFT]
     column = 4 + max(rules, default=0) + 3
     names = [len(steps.bar(e.node).name) for r in rows for e in r.edges]
@@ -282,7 +282,7 @@ def _backward(steps: Steps, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _closed(name: str, row: Row) -> str:
-    """The cotangent in the symbols of the formula, where that is short, and its value."""
+    """Write the cotangent in the symbols of the formula if that is short, and its value."""
     line = _equation(name, row.cotangent)
     if row.cotangent_value is not None and (len(line) > _CLOSED or "..." in line):
         return f"{name} = {shortened(row.cotangent_value)}"

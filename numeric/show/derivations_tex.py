@@ -1,4 +1,4 @@
-"""Steps of a derivative as LaTeX, and as a table of HTML whose formulas are LaTeX."""
+"""Steps of a derivative as LaTeX, and as an HTML table with formulas in LaTeX."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _TEX = 250  # characters of a formula in LaTeX
 _DOTS = r"\ldots"
-_BREAK = "\x00"  # where a line may be broken
+_BREAK = "\x00"  # a possible line break
 
 _CURSOR = r"{\left[\cdot\right]}"
 _NUMBERED = re.compile(r"(\\?[A-Za-z]+)(_\{\w+\})")
@@ -39,7 +39,7 @@ _UNTEXT = {**{c: "\\" + c for c in "{}$&#_%"}, **dict.fromkeys("\\^~", "?")}
 
 
 def _words(line: str) -> str:
-    r"""Words inside of a formula.
+    r"""Write words inside of a formula.
 
     >>> print(_words("derivative of f_1 is {x}"))
     \text{derivative of f\_1 is \{x\}}
@@ -48,12 +48,12 @@ def _words(line: str) -> str:
 
 
 class _Tex:
-    """LaTeX of formulas in the names of some steps, whose cotangents have bars."""
+    """LaTeX of formulas in the names of some steps; cotangents have bars."""
 
     def __init__(self, steps: Steps, rows: Sequence[Row]) -> None:
         self.steps = steps
         seen = dict.fromkeys(v for row in rows for v in (row.node, *(e.node for e in row.edges)))
-        # What stands for a cotangent is typeset as one name, which no symbol of the formula has.
+        # Typeset a cotangent as one name, which no symbol of the formula has.
         self.bars = {sd.latex(steps.bar(v)): _barred(self.name(v)) for v in seen}
 
     def name(self, v: Expr) -> str:
@@ -63,50 +63,50 @@ class _Tex:
         return self.bars[sd.latex(self.steps.bar(v))]
 
     def of(self, e: Expr) -> str:
-        """A formula; three dots for a long one, or one that would have names of its own."""
-        found = sd.latex(e) if is_within(e, NODES) else ""
-        if not found or len(found) > _TEX or r"\begin{aligned}" in found:
+        """Write a formula; three dots for a long one, or for one with axis labels of its own."""
+        tex = sd.latex(e) if is_within(e, NODES) else ""
+        if not tex or len(tex) > _TEX or r"\begin{aligned}" in tex:
             return _DOTS
         for plain, bar in self.bars.items():
-            found = found.replace(f"{plain}_", f"{{{bar}}}_").replace(plain, bar)
-        return found
+            tex = tex.replace(f"{plain}_", f"{{{bar}}}_").replace(plain, bar)
+        return tex
 
     def _split(self, e: Expr) -> tuple[str, str]:
-        """The letters that the notation has on the left, if any, and the formula."""
-        found = self.of(e)
-        if found.startswith(_CURSOR):
-            letters, _, found = found[len(_CURSOR) :].partition(" = ")
-            return letters, found
-        return "", found
+        """Return the axis labels that the notation puts on the left, if any, and the formula."""
+        formula = self.of(e)
+        if formula.startswith(_CURSOR):
+            labels, _, formula = formula[len(_CURSOR) :].partition(" = ")
+            return labels, formula
+        return "", formula
 
     def right(self, e: Expr) -> str:
-        """The formula without the letters on the left."""
+        """Write a formula without the axis labels on the left."""
         return self._split(e)[1]
 
     def equation(self, name: str, e: Expr, value: object, sign: str = "&=") -> str:
-        """``name = e = value``, to be aligned at the first sign."""
-        letters, found = self._split(e)
-        if letters:
-            name = rf"\left({name}\right){letters}" if "frac" in name else f"{{{name}}}{letters}"
-        line = f"{name} {sign} {found}"
-        shown = found if value is None else tex_value(value)
-        if found == _DOTS:
+        """Write ``name = e = value``, aligned at the first sign."""
+        labels, formula = self._split(e)
+        if labels:
+            name = rf"\left({name}\right){labels}" if "frac" in name else f"{{{name}}}{labels}"
+        line = f"{name} {sign} {formula}"
+        shown = formula if value is None else tex_value(value)
+        if formula == _DOTS:
             return f"{name} {sign} {shown}"
-        return line if shown == found else f"{line}{_BREAK}= {shown}"
+        return line if shown == formula else f"{line}{_BREAK}= {shown}"
 
 
 def _barred(name: str) -> str:
-    r"""A name with a bar, over the letter if it has an index.
+    r"""Put a bar on a name, above its letter only if it has an index.
 
     >>> print(_barred("x"), _barred("t_{12}"))
     \bar{x} \bar{t}_{12}
     """
-    found = _NUMBERED.fullmatch(name)
-    return rf"\bar{{{found[1]}}}{found[2]}" if found else rf"\bar{{{name}}}"
+    match = _NUMBERED.fullmatch(name)
+    return rf"\bar{{{match[1]}}}{match[2]}" if match else rf"\bar{{{name}}}"
 
 
 def tex_value(value: object) -> str:
-    r"""A value as LaTeX.
+    r"""Write a value as LaTeX.
 
     >>> print(tex_value(1.5e-9), tex_value(np.inf), tex_value(np.eye(2)))
     1.5 \cdot 10^{-9} \infty \begin{bmatrix} 1 & 0 \\ 0 & 1 \end{bmatrix}
@@ -121,16 +121,16 @@ def tex_value(value: object) -> str:
     return rf"\begin{{bmatrix}} {inner} \end{{bmatrix}}"
 
 
-def _tex_number(said: str) -> str:
-    special = {"inf": r"\infty", "-inf": r"-\infty"}.get(said)
-    if special or said[-1].isalpha():
-        return special or rf"\text{{{said}}}"
-    mantissa, _, exponent = said.partition("e")
+def _tex_number(text: str) -> str:
+    special = {"inf": r"\infty", "-inf": r"-\infty"}.get(text)
+    if special or text[-1].isalpha():
+        return special or rf"\text{{{text}}}"
+    mantissa, _, exponent = text.partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
 def latex(steps: Steps, full: bool) -> str:
-    """See ``Steps.latex``."""
+    """Write the steps as LaTeX; see ``Steps.latex``."""
     near, far, missing = chosen(steps, full)
     parts = [[steps.row(v) for v in part] for part in (near, far)]
     tex = _Tex(steps, [*parts[0], *parts[1]])
@@ -160,8 +160,10 @@ def _tex_title(tex: _Tex, sign: str) -> str:
 
 
 def _tex_constants(tex: _Tex, rows: Sequence[Row], sign: str) -> list[str]:
-    found = tex.steps.constants(rows)
-    return [tex.equation(sd.latex(tex.steps.stand_in(e)), e, value, sign) for _, e, value in found]
+    constants = tex.steps.constants(rows)
+    return [
+        tex.equation(sd.latex(tex.steps.stand_in(e)), e, value, sign) for _, e, value in constants
+    ]
 
 
 def _tex_total(tex: _Tex, sign: str) -> str:
@@ -170,7 +172,7 @@ def _tex_total(tex: _Tex, sign: str) -> str:
 
 
 def _tex_derivative(tex: _Tex, row: Row, edge: Edge, sign: str) -> str:
-    """The derivative by one operand alone, or what it makes of a cotangent."""
+    """Write the derivative by one operand alone, or the map of cotangents."""
     if edge.derivative is None:
         return (
             rf"{tex.bar(row.node)} {sign.replace('=', '')}\mapsto{_BREAK}{tex.right(edge.passes)}"
@@ -181,7 +183,7 @@ def _tex_derivative(tex: _Tex, row: Row, edge: Edge, sign: str) -> str:
 
 
 def _tex_step(tex: _Tex, row: Row, sign: str) -> str:
-    """The node with its formula and value; a symbol, or a part of one, with its value."""
+    """Write a node with its formula and value; a symbol, or a part of one, with its value."""
     name = tex.name(row.node)
     if not tex.steps.is_named(row.node):
         return tex.equation(name, row.formula, row.value, sign)
@@ -212,7 +214,7 @@ _LEFT = ' style="text-align: left; vertical-align: top"'
 
 
 def html(steps: Steps, full: bool) -> str:
-    """See ``Steps.html``: a table of the nodes, and one of what they pass on, in reverse."""
+    """Write tables of the nodes, and of their contributions in reverse; see ``Steps.html``."""
     near, far, missing = chosen(steps, full)
     parts = [[steps.row(v) for v in part] for part in (near, far)]
     tex = _Tex(steps, [*parts[0], *parts[1]])
@@ -242,7 +244,7 @@ def _math(line: str) -> str:
 
 
 def _rows(first: str, rest: Sequence[tuple[str, str]]) -> str:
-    """Rows of a table, of which the first cell is one for all."""
+    """Write rows of a table that share the first cell."""
     lines = rest or [("", "")]
     cells = [f"<td{_LEFT}>{a}</td><td{_LEFT}>{b}</td>" for a, b in lines]
     cells[0] = f'<td rowspan="{len(lines)}"{_LEFT}>{first}</td>{cells[0]}'
@@ -256,8 +258,8 @@ def _rows(first: str, rest: Sequence[tuple[str, str]]) -> str:
 def _html_forward(tex: _Tex, row: Row) -> str:
     derivatives = [_math(_tex_derivative(tex, row, e, "=")) for e in row.edges] or [""]
     notes = "<br>".join(_plain(condition(note), note.applies) for note in row.notes)
-    said = [notes, *("" for _ in derivatives[1:])]
-    return _rows(_math(_tex_step(tex, row, "=")), list(zip(derivatives, said, strict=True)))
+    cells = [notes, *("" for _ in derivatives[1:])]
+    return _rows(_math(_tex_step(tex, row, "=")), list(zip(derivatives, cells, strict=True)))
 
 
 def _html_backward(tex: _Tex, row: Row) -> str:
@@ -273,6 +275,6 @@ def _html_backward(tex: _Tex, row: Row) -> str:
 
 
 def _plain(words: str, strong: bool = False) -> str:
-    """Words in which no dollar sign makes mathematics."""
+    """Write words in which no dollar sign starts a formula."""
     inner = f"<b>{literal(words)}</b>" if strong else literal(words)
     return f'<span class="{NO_FORMULAS}">{inner}</span>'

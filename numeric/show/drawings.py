@@ -1,4 +1,4 @@
-"""What ``draw`` gives: a diagram that notebooks show, as Mermaid or, through Graphviz, as SVG."""
+"""The result of ``draw``: a diagram as Mermaid or, with Graphviz, as SVG."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Drawing"]
 
 
 class Drawing:
-    """A graph as ``nm.draw`` gives it: notebooks draw it, ``str`` and ``source`` are Mermaid.
+    """A graph from ``nm.draw``: notebooks draw it; ``str`` and ``source`` are Mermaid.
 
-    JupyterLab 4 draws Mermaid by itself, and so does GitHub a ``.md`` file that has it.
+    JupyterLab 4 draws Mermaid without extensions.  GitHub draws it in ``.md`` files.
 
     >>> import numeric as nm, symdiff as sd
     >>> nm.draw(sd.sin(sd.symbol("x")))
@@ -57,9 +57,9 @@ class Drawing:
         return {"text/vnd.mermaid": self.source, "text/plain": repr(self)}
 
     def svg(self) -> str:
-        """The graph as an SVG picture, which Graphviz's program ``dot`` lays out.
+        """Lay out the graph with Graphviz's program ``dot`` and return an SVG picture.
 
-        Raises RuntimeError where it is not on the path, or fails.
+        Raises RuntimeError if the program is not on the path, or fails.
         """
         program = shutil.which("dot")
         if program is None:
@@ -68,18 +68,18 @@ class Drawing:
                 "Debian's package graphviz (apt install graphviz). Mermaid needs no program: "
                 '.source, .save("graph.md")'
             )
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "-Tsvg"], input=self.dot, capture_output=True, encoding="utf-8", check=False
         )
-        if done.returncode:
-            raise RuntimeError(f"draw: {program} failed: {done.stderr.strip()}")
-        return done.stdout
+        if process.returncode:
+            raise RuntimeError(f"draw: {program} failed: {process.stderr.strip()}")
+        return process.stdout
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a file: ``.mmd`` as Mermaid, ``.md`` as Mermaid in Markdown.
 
-        ``.svg`` and ``.dot`` are the picture and the text of ``svg`` and ``dot``.  Raises
-        ValueError for another ending, and what ``svg`` raises.
+        ``.svg`` and ``.dot`` hold the results of ``svg`` and ``dot``.  Raises ValueError for
+        another ending, and the errors of ``svg``.
         """
         kinds: dict[str, Callable[[], str]] = {
             ".mmd": lambda: self.source,
@@ -89,7 +89,7 @@ class Drawing:
         }
         write = kinds.get(Path(path).suffix)
         if write is None:
-            raise ValueError(f"draw: {str(path)!r} ends in none of {', '.join(kinds)}")
+            raise ValueError(f"draw: {str(path)!r} does not end in one of {', '.join(kinds)}")
         Path(path).write_text(write(), encoding="utf-8")
 
 
@@ -128,7 +128,7 @@ def _box(v: Vertex) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    r"""Lines of text as a label, without escapes such as ``\N`` and entities such as ``&lt;``."""
-    meant = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
-    texts = ["".join(meant.get(c, c) for c in one_line(line)) for line in lines]
+    r"""Write lines of text as a label, safe from escapes like ``\N`` and entities like ``&lt;``."""
+    escapes = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
+    texts = ["".join(escapes.get(c, c) for c in one_line(line)) for line in lines]
     return '"' + "\\n".join(texts) + '"'

@@ -1,4 +1,4 @@
-"""A point that is moved by a slider, with the tangent, the values and what they are made of."""
+"""A point on a slider, with the tangent, the values and their formulas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from symdiff.display.printing import short
 from symdiff.graph.arguments import door
 
 STEPS = 200
-"""Of the slider, from one end of the range to the other."""
+"""The steps of the slider, from one end of the range to the other."""
 
 _CELL = 'style="text-align: left; padding: 0 1.5em 0 0"'
 
@@ -32,20 +32,20 @@ def explore(
     at: object = None,
     range: tuple[float, float] | None = None,
 ) -> Any:
-    """The picture that ``plot`` draws, with a slider that moves the point.
+    """Draw the picture of ``plot`` with a slider that moves the point.
 
-    Below the picture stand, for the point, the derivatives as formulas and as numbers, and Taylor's
+    Below the picture stand the derivatives at the point, as formulas and as numbers, and the Taylor
     polynomial of this order.  The curves are computed once.
 
     Args:
-        f: as in ``plot``, and so are the others.
-        x: by which variable.
+        f: the function, as in ``plot``; the other arguments are those of ``plot``, too.
+        x: the variable.
         order: the highest derivative.
-        at: the values of all other symbols; with that of x, where the slider begins.
-        range: from where to where.
+        at: the values of all other symbols; a value of x is the start of the slider.
+        range: the ends of the range.
 
-    The result is a box of ipywidgets, of the slider, the picture and the table.  Raises what
-    ``plot`` raises, and ImportError without ipywidgets or Matplotlib, the extra ``viz``.
+    The result is a box of ipywidgets: the slider, the picture and the table.  Raises the errors of
+    ``plot``, and ImportError without ipywidgets or Matplotlib, the extra ``viz``.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -72,10 +72,10 @@ def explore(
     table = widgets.HTML()
 
     def moved(_: object = None) -> None:
-        there = _moved(whole, float(slider.value))
-        # Both are made before either is shown, so that they always belong together.
-        seen, told = there.drawn(None).encoded(), explanation(there)
-        image.value, table.value = seen, told
+        moved_drawing = _moved(whole, float(slider.value))
+        # Compute both before either is shown, so that they always belong together.
+        picture, words = moved_drawing.drawn(None).encoded(), explanation(moved_drawing)
+        image.value, table.value = picture, words
 
     moved()
     slider.observe(moved, "value")
@@ -83,14 +83,14 @@ def explore(
 
 
 def _moved(whole: Drawing, x: float) -> Drawing:
-    """The same curves, with another point."""
+    """Return the same curves with another point."""
     subject = copy.copy(whole.subject)
     subject.point = x
     return replace(whole, subject=subject)
 
 
 def explanation(there: Drawing) -> str:
-    """The derivatives at the point, as formulas and numbers, and Taylor's polynomial, as HTML."""
+    """Write the derivatives at the point, and the Taylor polynomial, as HTML."""
     subject, x = there.subject, there.subject.point
     assert x is not None
     rows = precise(there.line.rows, x)
@@ -104,18 +104,18 @@ def explanation(there: Drawing) -> str:
         f"<th {_CELL}>{literal(words)}</th>"
         for words in ("", "formula", f"at {name} = {number(x)}")
     )
-    found = [f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"]
+    parts = [f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"]
     here = [m for m in there.line.marks if m.x == x]
     if here:
         kinds = f"{here[0].kind} of f{primes(here[0].order)}"
-        found.append(f"<p>{literal(f'{name} = {number(x)} is at a {kinds}')}</p>")
+        parts.append(f"<p>{literal(f'{name} = {number(x)} is at a {kinds}')}</p>")
     elif len(rows[0]) == 1 and np.isfinite(np.concatenate(rows)).all():
-        found.append(f"<p>{literal(_polynomial([float(row[0]) for row in rows], name, x))}</p>")
-    return page(*found)
+        parts.append(f"<p>{literal(_polynomial([float(row[0]) for row in rows], name, x))}</p>")
+    return page(*parts)
 
 
 def _polynomial(values: list[float], name: str, x: float) -> str:
-    """Taylor's polynomial about a point.
+    """Write the Taylor polynomial about a point.
 
     >>> _polynomial([1.0, -2.0, 3.0], "x", 0.5)
     'f(x) ≈ 1 − 2·(x − 0.5) + 1.5·(x − 0.5)²'

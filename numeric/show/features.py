@@ -1,9 +1,9 @@
-"""Where a function of one number has kinks, jumps, poles, and edges of its domain.
+"""Find kinks, jumps, poles and edges of the domain of a function of one number.
 
-Candidates are where what a formula compares, divides by or takes roots of is 0, and where its
-values or those of its derivatives change as no smooth function does between points of a grid; each
-is narrowed down to neighbouring floats.  What a candidate is, the values beside it say, at
-distances that fall: they settle at both sides, or do not.
+There are two sources of candidates.  A formula may compare, divide by, or take roots of an
+expression that is 0.  Or values change between points of a grid as those of no smooth function do.
+Each candidate is narrowed down to neighbouring floats.  Values next to it, at falling distances,
+then classify it: they settle at both sides, or do not.
 """
 
 from __future__ import annotations
@@ -33,45 +33,46 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 GRID = 1001
-"""Points of the grid; features nearer to one another than its cells may be taken for one."""
+"""Points of the grid; features closer to each other than its cells may be taken for one."""
 
 CELLS = 400
-"""That are narrowed down, at most: those in which values change most."""
+"""The most cells to narrow down: those in which values change most."""
 
 LOOKED = 64
-"""Candidates up to which their surroundings are evaluated to many digits."""
+"""The most candidates whose surroundings are evaluated to many digits."""
 
 NOISE = 1e-4
-"""Of the height of a curve: what rounding may be, before values are computed to many digits."""
+"""Rounding errors to expect before computing many digits, relative to the height of a curve."""
 
 
 def events(outputs: Sequence[Expr], x: Expr | None = None) -> list[Expr]:
-    """Expressions at whose zeros the outputs may be other than smooth.
+    """Return expressions at whose zeros the outputs may not be smooth.
 
-    Of divisors the derivatives by ``x`` are among them, as 1 - cos(x) does not change its sign.
+    For divisors, derivatives by ``x`` are included, because 1 - cos(x) does not change its sign.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> events([sd.where(x < 1, x, 1 / (1 - sd.cos(x)))], x)
     [x - 1, 1 - cos(x), sin(x)]
     """
-    found = dict.fromkeys(differences([*outputs, *(kink.hit for kink in kinks_in(outputs))]))
+    candidates = dict.fromkeys(differences([*outputs, *(kink.hit for kink in kinks_in(outputs))]))
     divisors: dict[Expr, None] = {}
     for node in topological(outputs):
         if isinstance(node.op, ops.Product):
             for base, power in zip(node.args, node.op.exponents, strict=True):
                 if power < 0 or Fraction(power).denominator != 1:
-                    found.setdefault(base)
+                    candidates.setdefault(base)
                 if power < 0:
                     divisors.setdefault(base)
     if x is not None and divisors:
-        found |= dict.fromkeys(jvp(list(divisors), x, 1))
-    return [y for y in found if y.dtype is float and free_symbols([y])]
+        candidates |= dict.fromkeys(jvp(list(divisors), x, 1))
+    return [y for y in candidates if y.dtype is float and free_symbols([y])]
 
 
 def grid(low: float, high: float, count: int = GRID) -> Array:
-    """Points from low to high: a fifth of them at equal distances, the others in no such order."""
+    """Return points from low to high: a fifth at equal distances, the others irregular."""
     even, others = np.linspace(low, high, count // 10 * 2 + 1), np.arange(count - count // 5)
+    # Irregular points catch a periodic function that a regular grid would see as constant.
     odd = (others + 0.5 + 0.4 * np.sin(others)) / len(others)
     return np.unique(np.concatenate([even, low + (high - low) * odd]))
 
@@ -80,8 +81,8 @@ def grid(low: float, high: float, count: int = GRID) -> Array:
 class Line:
     """A function and its derivatives, the ``rows``, from ``low`` to ``high``.
 
-    ``marks`` are its features; of every place the lowest derivative that is not continuous counts.
-    ``plain`` are places at which nothing is to be seen, though there may be no value.
+    ``marks`` are its features; at each place the lowest discontinuous derivative counts.  ``plain``
+    are places without a visible feature, though the function may have no value there.
     """
 
     rows: Slice
@@ -91,9 +92,9 @@ class Line:
     plain: tuple[float, ...]
 
 
-@np.errstate(all="ignore")  # that of the caller is not meant for what is only drawn
+@np.errstate(all="ignore")  # drawing must not raise under the caller's settings
 def explored(rows: Slice, low: float, high: float) -> Line:
-    """What there is of a function and its derivatives from low to high.
+    """Find the features of a function and its derivatives from low to high.
 
     >>> import symdiff as sd
     >>> from numeric.show.subjects import Slice
@@ -103,16 +104,16 @@ def explored(rows: Slice, low: float, high: float) -> Line:
     """
     (x,) = rows.variables
     zeros = Slice(tuple(events(rows.outputs, x)), rows.variables, rows.fixed)
-    least = 1e-7 * (high - low)  # nobody could tell two of them
+    least = 1e-7 * (high - low)  # two features closer than this look like one
     places = _apart(_zeros(zeros, low, high), least)
-    found = _verdicts(rows, places, low, high)
-    wild = [c for c, mark in found.items() if mark is not None and mark.kind == "no limit"]
-    calm = [c for c in places if c not in wild]  # elsewhere digits would be spent for nothing
+    verdicts = _verdicts(rows, places, low, high)
+    wild = [c for c, mark in verdicts.items() if mark is not None and mark.kind == "no limit"]
+    calm = [c for c in places if c not in wild]  # without a limit, more digits do not help
     rows = replace(rows, zones=_zones(rows, calm, low, high))
     more = [c for c in _breaks(rows, places, low, high) if not _close(c, wild, (high - low) / 50)]
-    found = _verdicts(rows, _apart([*places, *more], least), low, high)
-    marks = [mark for mark in found.values() if mark is not None]
-    return Line(rows, low, high, tuple(marks), tuple(c for c, mark in found.items() if not mark))
+    verdicts = _verdicts(rows, _apart([*places, *more], least), low, high)
+    marks = [mark for mark in verdicts.values() if mark is not None]
+    return Line(rows, low, high, tuple(marks), tuple(c for c, mark in verdicts.items() if not mark))
 
 
 def _verdicts(
@@ -130,8 +131,8 @@ def _close(x: float, places: Sequence[float], reach: float) -> bool:
 def _zones(
     rows: Slice, places: Sequence[float], low: float, high: float
 ) -> tuple[tuple[float, float], ...]:
-    """Where floats lose so many digits that it would be seen: about some of the places."""
-    found = []
+    """Return intervals around some places where floats lose visibly many digits."""
+    zones = []
     tall = [np.ptp(_inner(y)) for y in rows(grid(low, high))]
     for c, gap in zip(places, _gaps(places, low, high), strict=True):
         for sign in (-1, 1) if len(places) <= LOOKED else ():
@@ -149,12 +150,12 @@ def _zones(
                 if any(off):
                     reach = max(reach, 4 * gap / 4.0**k)
             if reach:
-                found.append((min(c, c + sign * reach), max(c, c + sign * reach)))
-    return tuple(found)
+                zones.append((min(c, c + sign * reach), max(c, c + sign * reach)))
+    return tuple(zones)
 
 
 def _inner(values: Array) -> Array:
-    """The values but for the most extreme ones."""
+    """Return quantiles of the values that leave out the extreme ones."""
     known = values[np.isfinite(values)]
     return np.quantile(known, [0.1, 0.9]) if len(known) else np.zeros(1)
 
@@ -163,16 +164,16 @@ def _inner(values: Array) -> Array:
 
 
 def _zeros(zeros: Slice, low: float, high: float) -> list[float]:
-    """Where some event is 0."""
+    """Return the places where an expression is 0."""
     t = grid(low, high)
     values = _table(zeros, t)
-    found = [float(x) for row in values for x in t[row == 0]]
+    exact_zeros = [float(x) for row in values for x in t[row == 0]]
     crossed = _narrowed(zeros, t, values, _signs(values), _side)
-    return [x for x in [*found, *(_plainest(a, b) for a, b in crossed)] if low < x < high]
+    return [x for x in [*exact_zeros, *(_plainest(a, b) for a, b in crossed)] if low < x < high]
 
 
 def _breaks(rows: Slice, places: Sequence[float], low: float, high: float) -> list[float]:
-    """Where values end, leap or grow as no smooth function's do, but for cells of known places."""
+    """Return places where values end or leap as no smooth function's, outside of known cells."""
     t = grid(low, high)
     values = _table(rows, t)
     fresh = np.ones(len(t) - 1, bool)
@@ -182,12 +183,12 @@ def _breaks(rows: Slice, places: Sequence[float], low: float, high: float) -> li
         *_narrowed(rows, t, values, _ends(values) & fresh, _finite),
         *_narrowed(rows, t, values, _leaps(t, values) & fresh, _change),
     ]
-    found = [*(_plainest(a, b) for a, b in brackets), *_peaks(rows, t, values, fresh)]
-    return [x for x in found if low < x < high]
+    breaks = [*(_plainest(a, b) for a, b in brackets), *_peaks(rows, t, values, fresh)]
+    return [x for x in breaks if low < x < high]
 
 
 def _table(functions: Slice, t: Array) -> Array:
-    """All elements of all outputs, one below the other, at points."""
+    """Return all elements of all outputs at some points, as rows of one array."""
     if not functions.outputs:
         return np.zeros((0, len(t)))
     return np.concatenate(functions(t))
@@ -203,14 +204,14 @@ def _ends(values: Array) -> NDArray[np.bool_]:
 
 
 def _leaps(t: Array, values: Array) -> NDArray[np.bool_]:
-    """Cells in which values change far more than beside them, or through infinity."""
+    """Mask the cells in which values change far more than in their neighbours, or through inf."""
     tall = [np.ptp(_inner(y)) + 1e-5 * np.abs(_inner(y)).max() for y in values]
     visible = NOISE / 10 * np.array(tall).reshape(-1, 1)
     far = np.zeros((len(values), len(t) - 1), bool)
     with np.errstate(all="ignore"):
         slope = np.pad(np.abs(np.diff(values) / np.diff(t)), ((0, 0), (2, 2)))
         slope = np.nan_to_num(slope, posinf=0.0)
-        # A point of the grid may be the place itself, and its value between those beside it.
+        # A point of the grid may be the place itself, with a value between those of its neighbours.
         for cells in (1, 2):
             change = np.abs(values[:, cells:] - values[:, :-cells])
             here = change / (t[cells:] - t[:-cells])
@@ -223,7 +224,7 @@ def _leaps(t: Array, values: Array) -> NDArray[np.bool_]:
         return np.asarray(far | (through & (size[:, 2:-1] > size[:, 3:])))
 
 
-# In which half to go on, from values at the ends and in the middle.
+# Each function masks the brackets to continue on the left, given values at ends and middle.
 def _side(a: Array, m: Array, b: Array) -> NDArray[np.bool_]:
     return np.asarray((np.sign(m) == np.sign(b)) & (m != 0))
 
@@ -244,13 +245,13 @@ def _narrowed(
     chosen: NDArray[np.bool_],
     left: Callable[[Array, Array, Array], NDArray[np.bool_]],
 ) -> Iterator[tuple[float, float]]:
-    """The chosen cells, halved until their ends are neighbours."""
+    """Halve the chosen cells until their ends are neighbouring floats."""
     row, cell = np.nonzero(chosen)
     if len(row) > CELLS:
         with np.errstate(all="ignore"):
             change = np.nan_to_num(np.abs(values[row, cell + 1] - values[row, cell]), nan=np.inf)
-        kept = np.sort(np.argsort(-change, kind="stable")[:CELLS])
-        row, cell = row[kept], cell[kept]
+        steepest = np.sort(np.argsort(-change, kind="stable")[:CELLS])
+        row, cell = row[steepest], cell[steepest]
     low, high = t[cell], t[cell + 1]
     a, b = values[row, cell], values[row, cell + 1]
     index = np.arange(len(row))
@@ -265,19 +266,19 @@ def _narrowed(
 
 
 def _peaks(rows: Slice, t: Array, values: Array, fresh: NDArray[np.bool_]) -> list[float]:
-    """Where a row grows beyond twice what it is on the grid, at both sides alike."""
+    """Return places where a row grows on both sides alike, beyond twice its value on the grid."""
     most = float(np.finfo(float).max)
     with np.errstate(all="ignore"):
         size = np.nan_to_num(np.abs(values), posinf=most)
         top = (size[:, 2:-2] > size[:, 1:-3]) & (size[:, 2:-2] >= size[:, 3:-1])
-        # A smooth function is flattest at its top.
+        # A smooth function is flattest at its top; a pole is steepest there.
         slope = np.nan_to_num(np.abs(np.diff(size) / np.diff(t)), nan=most, posinf=most)
         beside = np.maximum(slope[:, 1:-2], slope[:, 2:-1])
         top &= fresh[1:-2] & fresh[2:-1]
         row, k = np.nonzero(top & (beside > np.maximum(slope[:, :-3], slope[:, 3:])))
     row, k = row[:CELLS], k[:CELLS] + 2
     low, high, index = t[k - 1], t[k + 1], np.arange(len(row))
-    for _ in range(90 if len(row) else 0):  # a third of the length goes each time
+    for _ in range(90 if len(row) else 0):  # each round drops a third of the length
         third = (high - low) / 3
         size_low, size_high = (
             np.nan_to_num(np.abs(_table(rows, x)[row, index]), nan=np.inf)
@@ -285,14 +286,14 @@ def _peaks(rows: Slice, t: Array, values: Array, fresh: NDArray[np.bool_]) -> li
         )
         up = size_high > size_low
         low, high = np.where(up, low + third, low), np.where(up, high, high - third)
-    found = np.nan_to_num(np.abs(_table(rows, low)[row, index]), nan=np.inf) if len(row) else low
-    chosen = found / 2 > size[row, k]
+    peaks = np.nan_to_num(np.abs(_table(rows, low)[row, index]), nan=np.inf) if len(row) else low
+    chosen = peaks / 2 > size[row, k]
     width = 8 * np.spacing(np.abs(t).max())
     return [_plainest(a - width, b + width) for a, b in zip(low[chosen], high[chosen], strict=True)]
 
 
 def _plainest(low: float, high: float) -> float:
-    """The number with the fewest digits from low to high: a feature stands at 1, not beside it.
+    """Return the number with the fewest digits from low to high: a feature is at 1, not near it.
 
     >>> _plainest(0.9999999999999999, 1.0), _plainest(-1e-17, 1e-16)
     (1.0, 0.0)
@@ -300,25 +301,25 @@ def _plainest(low: float, high: float) -> float:
     if low <= 0 <= high:
         return 0.0
     for digits in range(1, 17):
-        found = float(f"{low + (high - low) / 2:.{digits}g}")
-        if low <= found <= high:
-            return found
+        candidate = float(f"{low + (high - low) / 2:.{digits}g}")
+        if low <= candidate <= high:
+            return candidate
     return float(high)
 
 
 def _apart(places: Iterable[float], least: float) -> list[float]:
-    """The places in order; of those that are one, that with the fewest digits."""
-    found: list[float] = []
+    """Return the places in order; merge close ones into that with the fewest digits."""
+    distinct: list[float] = []
     for x in sorted(places):
-        if found and x - found[-1] <= least:
-            found[-1] = min(found[-1], x, key=lambda v: len(repr(v)))
+        if distinct and x - distinct[-1] <= least:
+            distinct[-1] = min(distinct[-1], x, key=lambda v: len(repr(v)))
         else:
-            found.append(x + 0.0)
-    return found
+            distinct.append(x + 0.0)
+    return distinct
 
 
 def _gaps(places: Sequence[float], low: float, high: float) -> list[float]:
-    """How far the surroundings of each place reach that are its own."""
+    """Return the distance to which the surroundings of each place are its own."""
     ends = [low, *places, high]
-    apart = [b - a for a, b in pairwise(ends)]
-    return [min(a, b, (high - low) / 4) / 3 for a, b in pairwise(apart)]
+    distances = [b - a for a, b in pairwise(ends)]
+    return [min(a, b, (high - low) / 4) / 3 for a, b in pairwise(distances)]

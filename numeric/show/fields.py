@@ -1,4 +1,4 @@
-"""A function of two numbers: contours, gradients, and the directions in which it curves."""
+"""Plots of functions of two numbers: contours, gradients, and directions of curvature."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from numeric.show.landscapes import Ends
 
 ARROWS, CROSSES = 15, 3
-"""Arrows along each axis, and at each how many of them there is a cross."""
+"""Arrows along each axis, and the number of arrows from one cross to the next."""
 
 MOST = 24
-"""Critical points that are marked; more lie on lines."""
+"""The most critical points to mark; more than that lie on lines."""
 
 _SHAPES = {"minimum": "o", "maximum": "^", "saddle": "X", "degenerate point": "D"}
 
@@ -54,24 +54,24 @@ def plot_field(
     range: object = None,
     ax: Axes | None = None,
 ) -> Picture:
-    """A function of two numbers: contours, gradients, and the directions in which it curves.
+    """Draw a function of two numbers: contours, gradients, and the directions of curvature.
 
-    Arrows are gradients; the longest stand for all that are at least as large as the legend says.
-    Crosses show the eigenvectors of the Hessian, as long as the eigenvalues are large, in the
-    colour of their sign.  Critical points that Newton's method finds from a grid are marked and
-    classified by these signs.  Dashed lines are kinks and jumps; where the function has no value
-    the picture is hatched.  Derivatives are the exact ones.
+    Arrows are gradients; the longest one stands for all gradients of at least the size in the
+    legend.  Crosses show the eigenvectors of the Hessian.  Their lengths show the sizes of the
+    eigenvalues, and their colours the signs.  Newton's method finds critical points from a grid.
+    They are marked, and classified by these signs.  Dashed lines are kinks and jumps.  The picture
+    is hatched where the function has no value.  All derivatives are exact.
 
     Args:
         f: as in ``plot``, with one element.
         variables: two real variables, symbols or elements or names; or one symbol of shape (2,).
-        at: the values of all other symbols, by symbol or name; with values for the variables, that
-            point is marked.
-        range: two pairs, from where to where for each variable, or a dict of them by symbol or
-            name, or one pair for both.
-        ax: axes of Matplotlib's to draw into.
+        at: the values of all other symbols, by symbol or name; values of both variables mark a
+            point.
+        range: the ends for each variable as two pairs, or a dict of pairs by symbol or name, or one
+            pair for both.
+        ax: Matplotlib's axes to draw into.
 
-    Raises what ``plot`` raises.
+    Raises the errors of ``plot``.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -96,12 +96,12 @@ def _field(f: object, variables: object, at: object, given: object) -> Field:
     if x is y:
         raise ValueError(f"{what}: {sd.text(x)} is given twice")
     known = values(what, expr, [x, y], at)
-    there = [s in known for s in (root(x), root(y))]
+    located = [s in known for s in (root(x), root(y))]
     point = None
-    if all(there):
+    if all(located):
         a, b = (float(known[root(v)].flat[places(v, known[root(v)])[0]]) for v in (x, y))
         point = a, b
-    elif any(there):
+    elif any(located):
         raise ValueError(f"{what}: a point has values for both variables; at={shortened(at)}")
     field = Field(expr, (x, y), known, ((-3.0, 3.0), (-3.0, 3.0)), point)
     start = point or (0.0, 0.0)
@@ -112,7 +112,7 @@ def _field(f: object, variables: object, at: object, given: object) -> Field:
 
 
 def _ends(field: Field, given: Any) -> Ends:
-    """From where to where: as given, or about the point, narrowed to the domain."""
+    """Return the range of each variable: the user's, or one around the point, in the domain."""
     if given is not None:
         given = by_variable("plot_field", given, field.variables)
         many = isinstance(given, list | tuple | np.ndarray) and np.iterable(given)
@@ -205,7 +205,7 @@ class _Drawing:
             return
         levels = levels_of(known)
         beyond = known.min() < levels[0] or known.max() > levels[-1]
-        # Pale, so that what is drawn above it stands out.
+        # Pale colours, so that arrows and marks stand out.
         pale = ListedColormap(0.5 + 0.5 * colormaps["cividis"](np.linspace(0, 1, 256)))
         shown = np.ma.masked_invalid(heights)
         extend: Literal["both", "neither"] = "both" if beyond else "neither"
@@ -219,14 +219,14 @@ class _Drawing:
         bar.outline.set_visible(False)
 
     def _borders(self, ax: Axes, entries: dict[str, Artist]) -> None:
-        """Where a comparison changes, and the function or its gradient with it."""
+        """Draw the lines at which a comparison changes the function or its gradient."""
         for x, y in broken(self.field):
             entries["kink or jump"] = ax.plot(
                 x, y, color=pictures.ORANGE, linestyle="--", linewidth=1.6, zorder=3
             )[0]
 
     def _arrows(self, ax: Axes, entries: dict[str, Artist]) -> None:
-        """Gradients."""
+        """Draw gradients."""
         x, y = (v.ravel() for v in self.field.grid(ARROWS, inside=True))
         gx, gy = (v[0] for v in self.field.slice(*self.field.gradient)(x, y))
         with np.errstate(all="ignore"):
@@ -252,7 +252,7 @@ class _Drawing:
         long: float = 0.9,
         **how: Any,
     ) -> Quiver:
-        """Arrows whose length is in cells of the grid of arrows, in directions of the data."""
+        """Draw arrows in directions of the data, with lengths in cells of the grid of arrows."""
         return ax.quiver(
             x,
             y,
@@ -268,7 +268,7 @@ class _Drawing:
         )
 
     def _crosses(self, ax: Axes, entries: dict[str, Artist]) -> None:
-        """Eigenvectors of the Hessian, between arrows."""
+        """Draw eigenvectors of the Hessian, between arrows."""
         x, y = (v[CROSSES:-1:CROSSES, CROSSES:-1:CROSSES].ravel() for v in self.field.grid(ARROWS))
         if self.field.point is not None:
             x, y = (np.array([c]) for c in self.field.point)
@@ -278,13 +278,13 @@ class _Drawing:
         if not len(x):
             return
         matrices = np.array([[a, b], [b, c]])[:, :, known].transpose(2, 0, 1)
-        found, directions = np.linalg.eigh(matrices)
-        size = np.abs(found)
+        eigenvalues, directions = np.linalg.eigh(matrices)
+        size = np.abs(eigenvalues)
         longest = _two_digits(float(np.quantile(size.max(axis=1), 0.9)))
         if not longest:
             return
         for sign, colour, words in ((1, pictures.VERMILION, ">"), (-1, pictures.BLUE, "<")):
-            at, k = np.nonzero((np.sign(found) == sign) & (size > FLAT * longest))
+            at, k = np.nonzero((np.sign(eigenvalues) == sign) & (size > FLAT * longest))
             if not len(at):
                 continue
             u, v = (directions[at, i, k] * np.minimum(size[at, k] / longest, 1) for i in (0, 1))
@@ -307,12 +307,12 @@ class _Drawing:
             entries[f"Hessian, λ {words} 0; the longest: |λ| ≥ {number(longest)}"] = _line(colour)
 
     def _criticals(self, ax: Axes, entries: dict[str, Artist]) -> list[str]:
-        found = critical(self.field)
-        if len(found) > MOST:
+        points = critical(self.field)
+        if len(points) > MOST:
             return ["critical points lie on lines, and are not marked"]
         notes = []
         for kind, shape in _SHAPES.items():
-            own = [c for c in found if c.kind == kind]
+            own = [c for c in points if c.kind == kind]
             if own:
                 some = ", ".join(f"({number(c.x)}, {number(c.y)})" for c in own[:2])
                 words = f"{kind} at {some}{f' … ({len(own)})' if len(own) > 2 else ''}"
@@ -331,20 +331,20 @@ class _Drawing:
         return notes
 
     def _touched(self, ax: Axes, entries: dict[str, Artist]) -> None:
-        """The point and its numbers."""
+        """Draw the point, with its numbers in the legend."""
         field = self.field
         assert field.point is not None
         x, y = field.point
         f, gx, gy = (v[0] for v in field.slice(field.f, *field.gradient)([x], [y]))
-        told = ", ".join(number(float(v[0])) for v in (gx, gy))
-        words = f"({number(x)}, {number(y)}): f = {number(float(f[0]))}, ∇f = ({told})"
+        gradient = ", ".join(number(float(v[0])) for v in (gx, gy))
+        words = f"({number(x)}, {number(y)}): f = {number(float(f[0]))}, ∇f = ({gradient})"
         (entries[words],) = ax.plot(
             [x], [y], "*", color=pictures.INK, markersize=13, linestyle="none", zorder=7
         )
 
 
 def levels_of(heights: np.ndarray) -> np.ndarray:
-    """Round numbers at which contours are drawn; where most heights are alike, nearer there.
+    """Return round numbers for contours; denser where most heights are alike.
 
     >>> levels_of(np.linspace(0, 10, 100))[:4], levels_of(np.linspace(0, 10, 100) ** 6)[:4]
     (array([0., 1., 2., 3.]), array([6.7e-05, 1.0e+00, 3.4e+01, 3.1e+02]))

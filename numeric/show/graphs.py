@@ -1,4 +1,4 @@
-"""Graphs with numbers on them: of expressions and Functions, and of the record of Tensors."""
+"""Graphs with values: of expressions and Functions, and of the record of Tensors."""
 
 from __future__ import annotations
 
@@ -36,35 +36,35 @@ def draw(
     limit: int = LIMIT,
     direction: str = "down",
 ) -> Drawing:
-    """The graph of an expression, or of what was recorded of a Tensor, as a picture.
+    """Draw the graph of an expression, or of the record of a Tensor.
 
-    A vertex is a node: what it does, its shape unless it is a scalar, its family by form and
-    colour.  Operands are • where there is one, and ①, ② ... where their order matters; the edges
-    of contractions bear letters, as in ``sum over j``.
+    A vertex is a node: its operation, its shape unless it is a scalar, and its family by form and
+    colour.  Operands are • for a single one, and ①, ② ... where their order matters.  The edges of
+    contractions have labels, as in ``sum over j``.
 
-    With ``values``, every vertex shows its value, and those of the forward pass their *cotangent*,
-    the derivative of the output by the node: of a symbol it is the gradient.  Where an output is an
-    array and there is no seed, there are no cotangents.
+    With ``values``, every vertex shows its value.  Vertices of the forward pass also show their
+    *cotangent*: the derivative of the output by the node.  The cotangent of a symbol is the
+    gradient.  An array output without a seed has no cotangents.
 
-    The graph of a Tensor is that of the record: its ``grad_fn``, from there along
-    ``next_functions`` (①, ② ... where there are several) to the leaves, with what each operation
-    saved for the backward pass, whether that was changed in place since, and hooks.
+    The graph of a Tensor shows the record.  It starts at its ``grad_fn`` and follows
+    ``next_functions`` (①, ② ... where there are several) to the leaves.  It shows the tensors that
+    each operation saved for the backward pass, whether they changed in place since, and hooks.
 
     Args:
         f: an expression or a lowered Function; a Tensor, or a ``grad_fn``; or a sequence of them.
-        wrt: by what gradients and cotangents are, as ``sd.grad`` takes it: all real symbols by
-            default; none, ``()``, for values alone.
-        graph: "forward" is the graph of f, "backward" that of the gradients of reverse mode, with
-            what it takes from the forward pass apart, "joint" is both.
-        values: numbers or arrays by symbol or name, as ``nm.interpret`` takes them.
+        wrt: the symbols that gradients and cotangents are by, as for ``sd.grad``: all real symbols
+            by default; none, ``()``, for values alone.
+        graph: "forward" is the graph of f.  "backward" is the graph of reverse-mode gradients, with
+            the operands from the forward pass set apart.  "joint" is both.
+        values: numbers or arrays by symbol or name, as for ``nm.interpret``.
         seed: the cotangent of f, or one of each output: 1 by default, for scalars.
-        limit: about so many vertices are drawn: the first symbols and the nodes next to the
-            results.  What is left out is one vertex, or a few, with the number of its nodes and its
-            symbols.  The text never is more than Mermaid draws.
+        limit: the approximate number of vertices: the first symbols and the nodes next to the
+            results.  One or a few vertices replace the others, with the number of their nodes and
+            their symbols.  The text never exceeds Mermaid's limit.
         direction: "down" or "right".
 
-    Raises TypeError for what has no graph, ValueError for another graph, direction or limit, and
-    what ``sd.grad`` and ``nm.interpret`` raise.
+    Raises TypeError for an object without a graph, ValueError for another graph, direction or
+    limit, and the errors of ``sd.grad`` and ``nm.interpret``.
 
     >>> import numeric as nm, symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -79,7 +79,7 @@ def draw(
       n1 -->|"①"| n3
       n2 -->|"②"| n3
     ...
-    >>> both = nm.draw(x * y, graph="joint")  # the gradients are nodes that are there already
+    >>> both = nm.draw(x * y, graph="joint")  # the gradients y and x are nodes of the graph already
     >>> t = nm.tensor([3.0], requires_grad=True)
     >>> record = nm.draw((t * t).sum())
     """
@@ -108,16 +108,16 @@ def _notes(
     seed: object,
     graph: str,
 ) -> dict[Expr, list[str]]:
-    """The value and the cotangent of each node that is shown."""
+    """Write the value and the cotangent of each shown node."""
     ys = outputs_of("draw", outputs)
     valued = [node for node in shown if not _is_written(node)]
     pulled: dict[Expr, Expr] = {}
     if graph != "backward" and (seed is not None or not any(y.shape for y in ys)):
         xs = inputs_of(ys, wrt)
         seeds = seeds_of("draw", outputs, ys, seed)
-        found = cotangents(ys, seeds, xs, "draw") if xs else {}
-        pulled = {node: found[node] for node in shown if node in found}
-    # What a node makes of values beyond its domain is seen: inf, nan.
+        by_node = cotangents(ys, seeds, xs, "draw") if xs else {}
+        pulled = {node: by_node[node] for node in shown if node in by_node}
+    # Nodes outside of their domain show nan or inf instead of raising.
     with np.errstate(all="ignore"):
         numbers = interpret([*valued, *pulled.values()], values)
     notes: dict[Expr, list[str]] = {node: [] for node in shown}
@@ -129,7 +129,7 @@ def _notes(
 
 
 def _is_written(node: Expr) -> bool:
-    """Whether the caption is the value."""
+    """Whether the caption of a node is its value."""
     op = node.op
     if isinstance(op, ops.Constant):
         return op.value.size <= ops.LISTED

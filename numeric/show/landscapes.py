@@ -1,4 +1,4 @@
-"""A function of two numbers: its derivatives, where it is flat, and where it breaks."""
+"""Derivatives of a function of two numbers: its flat points, and its kinks and jumps."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ if TYPE_CHECKING:
     Ends = tuple[tuple[float, float], tuple[float, float]]
 
 POINTS = 201
-"""Of the grid of contours, along each axis."""
+"""Cells of the grid of contours, along each axis."""
 
 STARTS, STEPS = 24, 40
-"""Along each axis, of Newton's method; and how many steps it takes."""
+"""Starts of Newton's method along each axis, and its number of steps."""
 
 BESIDE = 1e-3
-"""Of the range: how far from a line values are compared; more than what the line is off."""
+"""The distance from a line at which values are compared, relative to the range.
+
+It exceeds the error of the line.
+"""
 
 SETTLED = 1e-9
-"""Of the range: the last step of Newton's method where it has found a point."""
+"""The last step of Newton's method at a critical point, relative to the range."""
 
 FLAT = 1e-7
-"""Of the larger eigenvalue, or of the usual ones: one that is not told from 0."""
+"""An eigenvalue that counts as 0, relative to the larger one, or to their usual size."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +52,17 @@ class Field:
     point: tuple[float, float] | None
 
     def slice(self, *outputs: Expr) -> Slice:
-        """Expressions as functions of the two numbers."""
+        """Return expressions as functions of the two numbers."""
         return Slice(outputs, self.variables, self.values)
 
     @property
     def gradient(self) -> tuple[Expr, Expr]:
-        """By the two variables."""
+        """The derivatives by the two variables."""
         x, y = self.variables
         return sd.diff(self.f, x), sd.diff(self.f, y)
 
     def inside(self, x: np.ndarray, y: np.ndarray) -> NDArray[np.bool_]:
-        """Whether the function has a value: beside its domain no derivative has any."""
+        """Mask the points at which the function has a value; elsewhere no derivative has one."""
         return np.asarray(np.isfinite(self.slice(self.f)(x, y)[0][0]))
 
     @property
@@ -69,10 +72,10 @@ class Field:
         return self.slice(by_x, by_y, sd.diff(by_x, x), sd.diff(by_x, y), sd.diff(by_y, y))
 
     def borders(self, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
-        """Of all comparisons in the formula and its gradient the differences, at points."""
+        """Return the differences of all comparisons in the formula and its gradient, at points."""
         outputs = [self.f, *self.gradient]
-        found = differences([*outputs, *(kink.hit for kink in kinks_in(outputs))])
-        return [row for rows in self.slice(*found)(x, y) for row in rows] if found else []
+        compared = differences([*outputs, *(kink.hit for kink in kinks_in(outputs))])
+        return [row for rows in self.slice(*compared)(x, y) for row in rows] if compared else []
 
     @property
     def names(self) -> tuple[str, str]:
@@ -81,7 +84,7 @@ class Field:
         return a, b
 
     def grid(self, count: int, *, inside: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """The corners of ``count`` cells along each axis, or their centres, as square arrays."""
+        """Return the corners or centres of ``count`` cells along each axis, as square arrays."""
         axes = [np.linspace(low, high, 2 * count + 1) for low, high in self.ends]
         a, b = np.meshgrid(*(x[int(inside) :: 2] for x in axes))
         return a, b
@@ -92,7 +95,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Critical:
-    """A point at which the gradient is 0, and what it is."""
+    """A point at which the gradient is 0, and its kind."""
 
     kind: str  # minimum, maximum, saddle or degenerate point
     x: float
@@ -100,7 +103,7 @@ class Critical:
 
 
 def critical(field: Field) -> list[Critical]:
-    """The critical points that Newton's method finds from the points of a grid."""
+    """Return the critical points that Newton's method finds from the points of a grid."""
     curvature = field.curvature
     x, y = (v.ravel() for v in field.grid(STARTS, inside=True))
     size = [high - low for low, high in field.ends]
@@ -112,31 +115,32 @@ def critical(field: Field) -> list[Critical]:
             det = a * c - b * b
             dx, dy = (c * gx - b * gy) / det, (a * gy - b * gx) / det
             step = np.maximum(np.abs(dx) / size[0], np.abs(dy) / size[1])
+            # Limit each step to a fifth of the range, so that few starts leave it.
             shorter = np.minimum(1, 0.2 / np.maximum(step, 1e-300))
             x, y = x - shorter * dx, y - shorter * dy
         inside = (step <= SETTLED) & field.inside(x, y)
         for t, (low, high) in ((x, field.ends[0]), (y, field.ends[1])):
             inside &= (t >= low) & (t <= high)
-        # The gradient at a kink is a convention: that it is 0 there says nothing.
+        # The gradient at a kink is a convention, so a 0 there does not make a critical point.
         for difference in field.borders(x, y):
             inside &= ~(np.abs(difference) <= SETTLED * largest(difference))
-    found: list[Critical] = []
+    points: list[Critical] = []
     for p, q in sorted(zip(x[inside].tolist(), y[inside].tolist(), strict=True)):
         a, b = _rounded(p, size[0]), _rounded(q, size[1])
-        apart = (max(abs(c.x - a) / size[0], abs(c.y - b) / size[1]) for c in found)
-        if all(d > 1e-6 for d in apart):
-            found.append(Critical(_classified(curvature, a, b, usual), a, b))
-    return found
+        distances = (max(abs(c.x - a) / size[0], abs(c.y - b) / size[1]) for c in points)
+        if all(d > 1e-6 for d in distances):
+            points.append(Critical(_classified(curvature, a, b, usual), a, b))
+    return points
 
 
 def _rounded(t: float, size: float) -> float:
-    """A number to the digits that Newton's method gives: 0 is 0."""
+    """Round a number to the digits that Newton's method gives; make -0.0 to 0.0."""
     digits = 11 - math.floor(math.log10(size))
     return round(t, digits) + 0.0
 
 
 def _larger(curvature: Slice, x: np.ndarray, y: np.ndarray) -> float:
-    """The usual size of the larger eigenvalue."""
+    """Return the usual size of the larger eigenvalue."""
     _, _, a, b, c = (v[0] for v in curvature(x, y))
     size = np.abs(a + c) / 2 + np.hypot((a - c) / 2, b)
     known = size[np.isfinite(size)]
@@ -155,7 +159,7 @@ def _classified(curvature: Slice, x: float, y: float, usual: float) -> str:
 
 
 def broken(field: Field) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Lines along which the function or its gradient jumps; nan where it does not."""
+    """Yield lines along which the function or its gradient jumps; nan where it does not."""
     from contourpy import contour_generator
 
     x, y = field.grid(POINTS)
@@ -169,10 +173,10 @@ def broken(field: Field) -> Iterator[tuple[np.ndarray, np.ndarray]]:
                 across = np.stack([-along[:, 1], along[:, 0]], axis=1)
                 across *= BESIDE * size / np.linalg.norm(along, axis=1, keepdims=True)
                 jumps = np.zeros(len(line), bool)
-                beside = [both(*(line + k * across).T) for k in (1, -1, 2, -2)]
-                for a, b, c, d in zip(*beside, strict=True):
+                sides = [both(*(line + k * across).T) for k in (1, -1, 2, -2)]
+                for a, b, c, d in zip(*sides, strict=True):
                     one, two = np.abs(a - b)[0], np.abs(c - d)[0]
-                    # What is continuous changes twice as much at twice the distance.
+                    # A continuous function changes twice as much at twice the distance.
                     scale = largest(a)
                     jumps |= (two < 1.5 * one) & (one > BESIDE * BESIDE * scale)
             if jumps.any():
@@ -180,5 +184,5 @@ def broken(field: Field) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def largest(values: np.ndarray) -> float:
-    """The largest size of values that are finite."""
+    """Return the largest absolute value of finite values."""
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

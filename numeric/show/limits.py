@@ -1,4 +1,4 @@
-"""What a function of one number does at a place, by its values at both sides."""
+"""Classify the behaviour of a function of one number at a place, by its values at both sides."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["kink", "jump", "pole", "edge", "no limit"]
 
 FALLS, DISTANCES = 20, 10
-"""How the distances fall at which the values beside a candidate are looked at, and how many."""
+"""The factor between the distances of values next to a candidate, and their number."""
 
 FALLS_IN_FLOATS, DISTANCES_IN_FLOATS = 10, 5
-"""The same where values are floats, which lose digits at smaller distances."""
+"""The same for values in floats, which lose digits at smaller distances."""
 
-_FALLS = 0.8  # what each change of values that settle is at most, of the one before
-_APART = 4.0  # how many times their last changes limits differ, to be two
+_FALLS = 0.8  # values settle if each change is at most this part of the one before
+_APART = 4.0  # two limits are distinct if they differ by more than this many last changes
 
 
 @dataclass(frozen=True)
 class Mark:
     """A place at which a curve is marked.
 
-    ``kind`` is what the derivative number ``order`` of what is drawn does at ``x``: it has a
-    "jump", a "pole" (it grows beyond all numbers), the "edge" of its domain, or "no limit"; a
-    "kink" of it is a jump of the next one.  All lower derivatives are continuous there.
+    ``kind`` is the behaviour of the derivative number ``order`` at ``x``.  It has a "jump", a
+    "pole" (it grows without bound), the "edge" of its domain, or "no limit".  A "kink" of it is a
+    jump of the next derivative.  All lower derivatives are continuous there.
     """
 
     kind: Kind
@@ -46,12 +46,13 @@ class Mark:
 
     @property
     def broken(self) -> int:
-        """The lowest derivative that has no value there."""
+        """The lowest derivative without a value there."""
         return self.order + (self.kind == "kink")
 
 
 def judged(rows: Slice, x: float, gap: float, exact: bool) -> Mark | None:
-    """What the lowest derivative does that is not continuous at x; None if all are."""
+    """Return the mark of the lowest discontinuous derivative at x; None if all are continuous."""
+    # Floats are cheap but may only show rounding errors: confirm a mark with many digits.
     mark = _seen(rows, x, gap, False)
     return _seen(rows, x, gap, True) if exact and mark is not None else mark
 
@@ -72,12 +73,12 @@ def _seen(rows: Slice, x: float, gap: float, exact: bool) -> Mark | None:
 
 
 def _beside(rows: Slice, x: float, gap: float, exact: bool) -> tuple[list[Array], list[Array]]:
-    """The rows at the left and at the right, at distances that fall from ``gap``."""
-    found: tuple[list[Array], list[Array]] = ([], [])
+    """Return the rows at the left and at the right, at distances that fall from ``gap``."""
+    sides: tuple[list[Array], list[Array]] = ([], [])
     least = 64 * float(np.spacing(max(abs(x), gap)))
     exact = exact and rows.exact(Fraction(x) + Fraction(gap)) is not None
     factor, count = (FALLS, DISTANCES) if exact else (FALLS_IN_FLOATS, DISTANCES_IN_FLOATS)
-    for side, sign in zip(found, (-1, 1), strict=True):
+    for side, sign in zip(sides, (-1, 1), strict=True):
         for k in range(count):
             if k > 3 and gap < least * factor**k:
                 break
@@ -86,11 +87,11 @@ def _beside(rows: Slice, x: float, gap: float, exact: bool) -> tuple[list[Array]
             if values is None:
                 values = [y[:, 0] for y in rows([float(point)])]
             side.append(np.concatenate(values))
-    return found
+    return sides
 
 
 def _kind(left: Sequence[float], right: Sequence[float], at: float) -> Kind | None:
-    """What a function does, by its values beside a place; None where it is continuous."""
+    """Classify a function by its values next to a place; None where it is continuous."""
     a, b = _end(left), _end(right)
     if a is None or b is None:
         return None if a is b else "edge"
@@ -98,13 +99,13 @@ def _kind(left: Sequence[float], right: Sequence[float], at: float) -> Kind | No
         if end.kind is not None:
             return end.kind
     unsure = _APART * (a.change + b.change) + 1e-9 * max(map(abs, (*left, *right)))
-    # A value that is undefined between equal limits is no more than that.
+    # An undefined value between equal limits is no feature.
     alone = bool(np.isfinite(at)) and abs(at - (a.limit + b.limit) / 2) > unsure
     return "jump" if alone or abs(a.limit - b.limit) > unsure else None
 
 
 class _End(NamedTuple):
-    """What values tend to from one side, and their last change; the kind where they do not."""
+    """The limit of values from one side, and their last change; the kind where there is none."""
 
     limit: float
     change: float
@@ -112,7 +113,7 @@ class _End(NamedTuple):
 
 
 def _end(side: Sequence[float]) -> _End | None:
-    """What values tend to; None where there are none."""
+    """Return the limit of values from one side; None where there are no values."""
     values = np.array(side)
     if not np.isfinite(values[-3:]).all():
         return _End(np.inf, np.inf, "pole") if np.isinf(values[-1]) else None
@@ -126,7 +127,7 @@ def _end(side: Sequence[float]) -> _End | None:
 
 
 def described(marks: Sequence[Mark], x: str, f: str = "f") -> Iterator[tuple[tuple[str, int], str]]:
-    """The kinds of marks, and in words where they are: a few places, then how many.
+    """Yield the kinds of marks, and their places in words: a few places, then their number.
 
     >>> list(described([Mark("kink", 0, 1.0), Mark("pole", 1, 2.0)], "x"))
     [(('kink', 0), 'kink of f at x = 1'), (('pole', 1), 'pole of f′ at x = 2')]
@@ -140,7 +141,7 @@ def described(marks: Sequence[Mark], x: str, f: str = "f") -> Iterator[tuple[tup
 
 
 def primes(order: int) -> str:
-    """How a derivative is written after the function's name.
+    """Return the sign of a derivative after the function's name.
 
     >>> [primes(k) for k in range(5)]
     ['', '′', '″', '‴', '⁽⁴⁾']

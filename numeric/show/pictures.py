@@ -1,4 +1,4 @@
-"""Pictures: figures that nobody else holds, in colours that all can tell apart, with plain text."""
+"""Pictures: figures outside of pyplot, in colours that everyone can tell apart, with plain text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numeric.show.limits import Mark
 
-# Okabe and Ito, "Color universal design" (2008), but for yellow, which is pale on white.
+# Okabe and Ito, "Color universal design" (2008), without yellow, which is pale on white.
 INK, GREY, FAINT = "#222222", "#767676", "#d9d9d9"
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = (
     "#0072b2",
@@ -34,20 +34,20 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = (
     "#56b4e9",
 )
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, INK, GREY)
-"""Of curves, in their order."""
+"""The colours of curves, in their order."""
 
-WIDTH = 7.5  # of a figure, in inches
-DOTS = 110  # an inch of a picture has
-TEXT, SMALL = 10.0, 8.5  # sizes of letters, in points
-_LONGEST = 92  # letters of TEXT that fit into the width of a figure
+WIDTH = 7.5  # inches of a figure
+DOTS = 110  # dots of an inch
+TEXT, SMALL = 10.0, 8.5  # sizes of text, in points
+_LONGEST = 92  # characters of size TEXT in the width of a figure
 
 
 class Picture:
-    """A figure of Matplotlib's: Jupyter shows it, ``save`` writes it, ``figure`` is the figure.
+    """A figure of Matplotlib: Jupyter shows it, ``save`` writes it, ``figure`` is the figure.
 
-    It is in no list of ``pyplot``'s: it needs no closing, and is shown where it is the result of a
-    cell.  ``axes`` are its axes from top to bottom (those that were given, if any were), ``marks``
-    are what was marked in it, and ``notes`` what else is to be known of it.
+    ``pyplot`` does not manage it, so it needs no closing.  It is shown where it is the result of a
+    cell.  ``axes`` are its axes from top to bottom (the user's axes, if any).  ``marks`` are the
+    marks in it, and ``notes`` are further remarks.
 
     >>> import symdiff as sd, numeric as nm
     >>> x = sd.symbol("x")
@@ -71,13 +71,13 @@ class Picture:
         return f"<Picture: {'; '.join([self.title, *self.notes])}>"
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        # It is shown in the size of the figure, with twice the dots for dense screens.
+        # Show it in the size of the figure, with twice the dots for dense screens.
         data = self.encoded()
         width, height = _size(data)
         return data, {"width": width // 2, "height": height // 2}
 
     def encoded(self, kind: str = "png", dpi: float = 2 * DOTS) -> bytes:
-        """The picture as the bytes of a file: png, svg, pdf.
+        """Return the picture as the bytes of a file: png, svg, pdf.
 
         >>> import symdiff as sd, numeric as nm
         >>> nm.plot(sd.symbol("x") ** 2, order=0).encoded()[1:4]
@@ -88,21 +88,21 @@ class Picture:
         return file.getvalue()
 
     def save(self, path: str | PathLike[str], dpi: float = 2 * DOTS) -> None:
-        """Write it to a file, in the format that its name ends with."""
+        """Write the picture to a file, in the format of the name's ending."""
         self.figure.savefig(path, dpi=dpi)
 
 
 def _size(png: bytes) -> tuple[int, int]:
-    """Width and height in dots, which stand in the first chunk of every PNG."""
+    """Return width and height in dots, from the first chunk of a PNG."""
     return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
 
 
 def canvas(
     what: str, height: float, width: float = WIDTH, **grid: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A new figure of ``width`` times ``height`` inches, and its axes one below the other.
+    """Return a new figure of ``width`` times ``height`` inches, and its axes from top to bottom.
 
-    ``pyplot`` knows nothing of it.  Raises ImportError without Matplotlib, the extra ``viz``.
+    ``pyplot`` does not know the figure.  Raises ImportError without Matplotlib, the extra ``viz``.
     """
     extra("viz", what)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -111,18 +111,18 @@ def canvas(
     figure = Figure(figsize=(width, height), dpi=DOTS, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     axes = [ax for row in figure.subplots(squeeze=False, **grid) for ax in row]
-    for ax in axes:  # whatever the user's style is: the colours are those for white
+    for ax in axes:  # override the user's style, because the colours are meant for white
         ax.set_facecolor("white")
     return figure, axes
 
 
 def given_axes(what: str, ax: Axes | Sequence[Axes] | np.ndarray, curves: int) -> list[Axes]:
-    """The axes that the user gives: one for all curves, or one for each.
+    """Return the user's axes: one for all curves, or one for each.
 
-    Raises ValueError for another number, TypeError for what is none.
+    Raises ValueError for another number, and TypeError for an object that is not axes.
     """
-    given: Any = ax.ravel().tolist() if isinstance(ax, np.ndarray) else ax
-    axes = list(given) if isinstance(given, list | tuple) else [given]
+    chosen: Any = ax.ravel().tolist() if isinstance(ax, np.ndarray) else ax
+    axes = list(chosen) if isinstance(chosen, list | tuple) else [chosen]
     if len(axes) not in (1, curves):
         raise ValueError(f"{what}: {len(axes)} axes for {curves} curves; give one, or {curves}")
     for one in axes:
@@ -132,7 +132,7 @@ def given_axes(what: str, ax: Axes | Sequence[Axes] | np.ndarray, curves: int) -
 
 
 def dressed(ax: Axes) -> None:
-    """The looks that all axes have: no box, a faint grid behind, letters of one size."""
+    """Style axes: no box, a faint grid in the background, text of one size."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -145,13 +145,13 @@ def dressed(ax: Axes) -> None:
 
 
 def titled(target: Any, words: str, lines: int = 2, **where: object) -> Text:
-    """The title of axes or, if it has ``suptitle``, of a figure: plain text, cut to some lines."""
+    """Set the title of axes or, if there is ``suptitle``, of a figure: plain text, a few lines."""
     put = getattr(target, "suptitle", None) or target.set_title
     return literal(put(fitted(words, lines), **{"size": TEXT + 1, "color": INK} | where))
 
 
 def fitted(words: str, lines: int = 1, letters: int = _LONGEST) -> str:
-    r"""The words in some lines of so many letters; what does not fit is "…".
+    r"""Break words into some lines of limited length; cut the rest and append "…".
 
     >>> fitted("x" * 200, 1, 10), fitted("one two three", 2, 9)
     ('xxxxxxxxx…', 'one two\nthree')
@@ -164,13 +164,13 @@ def fitted(words: str, lines: int = 1, letters: int = _LONGEST) -> str:
 
 
 def literal(text: Text) -> Text:
-    """A text of Matplotlib's that shows its letters as they are: no ``$`` begins mathematics."""
+    """Show a text of Matplotlib literally: no ``$`` starts a formula."""
     text.set(parse_math=False, usetex=False, text=legible(text.get_text()))
     return text
 
 
 def legible(words: str) -> str:
-    r"""The words, with what the letters of the figure's font lack as ``\u5909``."""
+    r"""Replace characters that the figure's font lacks by codes like ``\u5909``."""
     from matplotlib import font_manager
 
     font = font_manager.get_font(font_manager.findfont(font_manager.FontProperties()))
@@ -181,25 +181,25 @@ def legible(words: str) -> str:
 def legend(
     target: Any, handles: Sequence[Artist], labels: Sequence[str], **where: object
 ) -> Legend | None:
-    """A legend in plain text, below all axes of a figure or inside of axes; none for nothing."""
+    """Add a legend in plain text, below all axes of a figure or inside of axes, if not empty."""
     if not handles:
         return None
     inside = {"loc": "best"} if hasattr(target, "set_title") else {"loc": "outside lower center"}
-    # A label that begins with an underscore would be left out.
-    found: Legend = target.legend(
+    # Matplotlib leaves out a label that starts with an underscore.
+    result: Legend = target.legend(
         handles,
         [fitted(label, 1, 72) for label in labels],
         **inside
         | {"fontsize": SMALL, "frameon": bool(inside["loc"] == "best"), "labelcolor": INK}
         | where,
     )
-    for text in found.get_texts():
+    for text in result.get_texts():
         literal(text)
-    return found
+    return result
 
 
 def columns(labels: Sequence[str], letters: int = 100) -> int:
-    """How many columns of a legend fit into the width of a figure.
+    """Return the number of a legend's columns that fit into the width of a figure.
 
     >>> columns(["f", "kink of f at x = 1"]), columns(["x" * 70, "f"])
     (2, 1)
@@ -209,5 +209,5 @@ def columns(labels: Sequence[str], letters: int = 100) -> int:
 
 
 def number(value: float) -> str:
-    """A number for the eye: four digits."""
+    """Write a number with four digits and a true minus sign."""
     return f"{value + 0.0:.4g}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""A function of one number and its derivatives, drawn below one another."""
+"""Plots of a function of one number and its derivatives, one below the other."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
 
 HIGHEST = 8
-"""The highest derivative of a picture: each has axes of its own."""
+"""The highest derivative of a picture: each has its own axes."""
 
 MANY = 8
-"""The most elements of a function that is drawn: each has a colour of its own."""
+"""The most elements of a function to draw: each has its own colour."""
 
 WIDE = 100.0
-"""How far from 0 features are looked for where no range is given."""
+"""The distance from 0 up to which features are searched without a given range."""
 
 _STYLES: dict[str, tuple[str, Literal["-", "--", "-.", ":"]]] = {
     "kink": (pictures.ORANGE, "--"),
@@ -70,29 +70,29 @@ def plot(
     range: tuple[float, float] | None = None,
     ax: Axes | Sequence[Axes] | np.ndarray | None = None,
 ) -> Picture:
-    """A function of one number and its derivatives, drawn below one another.
+    """Draw a function of one number and its derivatives, one below the other.
 
-    The derivatives are the exact ones.  Marked by vertical lines are kinks (the next derivative
-    jumps), jumps, poles and edges of the domain, where curves end: no line goes across.  Points lie
-    so dense that curves are right to a two-thousandth of the height; where they turn too often for
-    that, they are left out, and the stripe is grey.  At ``at`` the tangent is drawn, and the
-    parabola of the same value, slope and second derivative, and values are told.
+    The derivatives are exact.  Vertical lines mark kinks (the next derivative jumps), jumps, poles
+    and edges of the domain.  Curves end there: no line crosses them.  Points lie so dense that
+    curves are right to a two-thousandth of the height.  Where they turn too often for that, a grey
+    stripe replaces them.  At ``at`` stand the tangent, the parabola with the same value, slope and
+    second derivative, and the values.
 
     Args:
         f: an expression, a text such as ``"x**2"``, a lowered Function, or a Python function that
             can be called with symbols.  An array of at most 8 elements has a curve for each.
-        x: by which variable: a real symbol, an element such as ``q[0]``, a name; None where f has
-            one symbol only.
+        x: the variable: a real symbol, an element such as ``q[0]``, or a name; None if f has only
+            one symbol.
         order: the highest derivative, from 0 to 8.
         at: a number, for f of x alone; else the values of all other symbols, by symbol or name,
-            and that of x if a point is to be marked.
-        range: from where to where; by default about the point, or about 0 and as far as the domain
-            and the features reach.
-        ax: axes of Matplotlib's to draw into: one for all curves, or one for each derivative.
+            and a value of x to mark a point.
+        range: the ends of the range; by default around the point, or around 0 up to the edges of
+            the domain and the features.
+        ax: Matplotlib's axes to draw into: one for all curves, or one for each derivative.
 
-    Raises ValueError for symbols without values, an unknown name, an array by which nothing can be
-    drawn and a range that is none; TypeError for what has no formula; NotDifferentiable where a
-    derivative does not exist; ImportError without Matplotlib, the extra ``viz``.
+    Raises ValueError for symbols without values, an unknown name, an array variable, and a bad
+    range.  Raises TypeError for an object without a formula, NotDifferentiable where a derivative
+    does not exist, and ImportError without Matplotlib, the extra ``viz``.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -107,24 +107,26 @@ def plot(
 
 
 def drawing(subject: Subject, given: object) -> Drawing:
-    """What is to be drawn of a subject over a range, which is found if none is given."""
+    """Compute the drawing of a subject over a range; choose the range if none is given."""
     low, high = _range(subject, given)
     rows = subject.rows(subject.order)
-    try:  # where the last one has kinks, the next one says
+    try:  # the next derivative shows the kinks of the last one
         more = subject.rows(subject.order + 1)
     except (NotDifferentiable, Unsupported):
         more = rows
-    found = explored(more, low, high)
-    line = replace(found, rows=replace(found.rows, outputs=rows.outputs))
+    features = explored(more, low, high)
+    line = replace(features, rows=replace(features.rows, outputs=rows.outputs))
     return Drawing(subject, line, curves(line))
 
 
 class Subject:
-    """A formula, one variable, and values for everything else."""
+    """A formula, one variable, and values for all other symbols."""
 
     def __init__(self, what: str, f: object, x: object, order: int, at: object) -> None:
         if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= HIGHEST:
-            raise ValueError(f"{what}: order={shortened(order)} is no number from 0 to {HIGHEST}")
+            raise ValueError(
+                f"{what}: order={shortened(order)} is not an integer from 0 to {HIGHEST}"
+            )
         self.what, self.order = what, order
         self.f = formula(what, f, [x] if x is not None else ())
         self.x = single(what, variable(what, self.f, x))
@@ -140,18 +142,18 @@ class Subject:
             )
 
     def _point(self) -> float | None:
-        """The value of the variable, if it has one."""
+        """Return the variable's value, or None."""
         s = root(self.x)
         if s not in self.values:
             return None
         return float(self.values[s].flat[places(self.x, self.values[s])[0]])
 
     def slice(self, outputs: Sequence[Expr]) -> Slice:
-        """Expressions as functions of the variable."""
+        """Return expressions as functions of the variable."""
         return Slice(tuple(outputs), (self.x,), self.values)
 
     def rows(self, order: int) -> Slice:
-        """The function and its derivatives up to ``order``."""
+        """Return the function and its derivatives up to ``order``."""
         return self.slice([sd.diff(self.f, self.x, k) if k else self.f for k in range(order + 1)])
 
     @property
@@ -161,7 +163,7 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """What is drawn, in a line: the formula, and the numbers in it."""
+        """The title: the formula, and the values in it."""
         return ", ".join([f"f({self.name}) = {short(self.f)}", *numbers(self.values, [self.x])])
 
 
@@ -169,7 +171,7 @@ class Subject:
 
 
 def _range(subject: Subject, given: object) -> tuple[float, float]:
-    """From where to where."""
+    """Return the user's range, or choose one; refuse a point outside of it."""
     if given is not None:
         pair = by_variable(subject.what, given, [subject.x])
         low, high = interval(subject.what, pair if pair is given else pair[0])
@@ -185,7 +187,7 @@ def _range(subject: Subject, given: object) -> tuple[float, float]:
 
 
 def _usual(subject: Subject) -> tuple[float, float]:
-    """About the point, or about 0; narrowed to the domain, widened to features that are few."""
+    """Choose a range around the point or 0, narrowed to the domain, widened to a few features."""
     if subject.point is not None:
         reach = max(3.0, abs(subject.point))
         low, high = subject.point - reach, subject.point + reach
@@ -204,17 +206,17 @@ def _usual(subject: Subject) -> tuple[float, float]:
 
 
 def _crossed(zeros: Slice, low: float, high: float) -> np.ndarray:
-    """About where events are 0."""
+    """Return the approximate zeros of events."""
     t = grid(low, high)
-    found: list[float] = []
+    zeros_found: list[float] = []
     for row in np.concatenate(zeros(t)) if zeros.outputs else ():
         change = np.flatnonzero(np.sign(row[1:]) * np.sign(row[:-1]) < 0)
-        found += [*t[row == 0].tolist(), *((t[change] + t[change + 1]) / 2).tolist()]
-    return np.array(sorted(set(found)))
+        zeros_found += [*t[row == 0].tolist(), *((t[change] + t[change + 1]) / 2).tolist()]
+    return np.array(sorted(set(zeros_found)))
 
 
 def _domain(subject: Subject, low: float, high: float) -> tuple[float, float] | None:
-    """The part in which the function has values, with some room beside its edges; None if none."""
+    """Return the part in which the function has values, with margins; None if there is none."""
     t = grid(low, high)
     (values,) = subject.slice([subject.f])(t)
     known = t[np.isfinite(values).any(axis=0)]
@@ -222,9 +224,9 @@ def _domain(subject: Subject, low: float, high: float) -> tuple[float, float] | 
         return None
     first, last = float(known[0]), float(known[-1])
     room = 0.08 * (last - first) or 1.0
-    found = max(low, first - room), min(high, last + room)
+    part = max(low, first - room), min(high, last + room)
     point = subject.point
-    return found if point is None else (min(found[0], point), max(found[1], point))
+    return part if point is None else (min(part[0], point), max(part[1], point))
 
 
 # The drawing --------------------------------------------------------------------------------------
@@ -239,7 +241,7 @@ class Drawing:
     curves: Curves
 
     def drawn(self, ax: Axes | Sequence[Axes] | np.ndarray | None) -> Picture:
-        """Into new axes, or those that are given."""
+        """Draw into new axes, or into the user's."""
         count = len(self.curves.y)
         name, title = self.subject.name, self.subject.title
         if ax is None:
@@ -269,7 +271,7 @@ class Drawing:
         return Picture(figure, axes, title, self.line.marks, self._notes())
 
     def _row(self, ax: Axes, k: int, alone: bool, entries: dict[str, Artist]) -> None:
-        """The derivative number k, its marks, and what touches it at the point."""
+        """Draw derivative number k, its marks, and its value at the point."""
         subject, y = self.subject, self.curves.y[k]
         called = f"f{primes(k)}{_argument(subject.name)}"
         several = len(y) > 1
@@ -307,7 +309,7 @@ class Drawing:
             self._touched(ax, k, alone, entries)
 
     def _place(self, i: int) -> list[int]:
-        """The index of an element of f."""
+        """Return the index of an element of f."""
         shape = [n for n in self.line.rows.outputs[0].shape if isinstance(n, int)]
         return [int(k) for k in np.unravel_index(i, shape)]
 
@@ -333,7 +335,7 @@ class Drawing:
             )
 
     def _touched(self, ax: Axes, k: int, alone: bool, entries: dict[str, Artist]) -> None:
-        """The value at the point; at the function also the tangent and the parabola."""
+        """Draw the value at the point; for the function also the tangent and the parabola."""
         x = self.subject.point
         assert x is not None
         rows = precise(self.line.rows, x)
@@ -344,7 +346,7 @@ class Drawing:
             terms = [np.asarray(row)[:, None] for row in rows[:3]]
             straight = terms[0] + (terms[1] * h if len(terms) > 1 else 0.0)
             styles = [("tangent", straight, "--")] if len(terms) > 1 else []
-            several = len(rows[0]) > 1  # whose parabolas could not be told apart
+            several = len(rows[0]) > 1  # several parabolas would look alike
             if (
                 len(terms) > 2
                 and not several
@@ -358,12 +360,14 @@ class Drawing:
                         x + h, one, color=colour, linestyle=style, linewidth=1.2, zorder=4
                     )
                     entries[f"{word} at {name} = {pictures.number(x)}"] = drawn
-        told = []
+        texts = []
         for value in rows[k]:
             if np.isfinite(value):
                 ax.plot([x], [value], "o", color=pictures.INK, markersize=5, zorder=5)
-            told.append(pictures.number(float(value)))
-        listed = told[0] if len(told) == 1 else f"[{', '.join(told[:4])}{', …' * (len(told) > 4)}]"
+            texts.append(pictures.number(float(value)))
+        listed = (
+            texts[0] if len(texts) == 1 else f"[{', '.join(texts[:4])}{', …' * (len(texts) > 4)}]"
+        )
         words = f"f{primes(k)}({pictures.number(x)}) = {listed}"
         if alone:
             pictures.literal(
@@ -378,5 +382,5 @@ class Drawing:
 
 
 def _argument(name: str) -> str:
-    """The argument of a function, if it leaves room for more: the axes below have labels, too."""
+    """Return the argument of a function if it is short: the axes below have labels, too."""
     return f"({name})" if len(pictures.legible(name)) <= 8 else ""

@@ -32,15 +32,15 @@ def is_recorded(f: object) -> bool:
 
 
 def recorded(f: object, limit: int, direction: str) -> Diagram:
-    """The diagram of the record behind a Tensor, a ``grad_fn`` or several of them.
+    """Return the diagram of the record of a Tensor, a ``grad_fn`` or several of them.
 
     Arrows lead from a result to its ``grad_fn``, along ``next_functions`` and to the leaves.
     """
     down = checked("draw", limit, direction)
-    given: Sequence[Any] = f if isinstance(f, tuple | list) else [f]
-    # A custom Function's grad_fn is a face of its node.
+    results_given: Sequence[Any] = f if isinstance(f, tuple | list) else [f]
+    # The grad_fn of a custom Function is a public view of its node.
     results: list[Tensor | Record] = [
-        x._call if isinstance(x, BackwardCFunction) else x for x in given
+        x._call if isinstance(x, BackwardCFunction) else x for x in results_given
     ]
     titles = {x: f"result {k}" if len(results) > 1 else "result" for k, x in enumerate(results)}
     drawn = Graph(list(titles), _operands)
@@ -52,7 +52,7 @@ def recorded(f: object, limit: int, direction: str) -> Diagram:
 
 
 def _operands(x: Any) -> Sequence[Tensor | Record]:
-    """What a vertex leads to: the record of a tensor, its edges, the leaf where they end."""
+    """Return the successors of a vertex: a tensor's record, its edges, or the leaf at their end."""
     if isinstance(x, Tensor):
         return () if x.is_leaf else (edge_of(x),)
     if isinstance(x, AccumulateGrad):
@@ -78,7 +78,7 @@ def _labels(x: Any) -> Sequence[str]:
     ]
 
 
-# What stands on a vertex --------------------------------------------------------------------------
+# The text of a vertex ---------------------------------------------------------------------------
 
 
 def _vertex(x: Any, title: str | None) -> Vertex:
@@ -119,7 +119,7 @@ def _end_lines(x: AccumulateGrad) -> list[str]:
 
 
 def _saved(x: Node) -> list[str]:
-    """What a node saved for its backward pass; of operands, which."""
+    """Describe the values that a node saved for its backward pass, and their roles."""
     if x.saved is None:
         return ["saved values are freed"]
     if x.foreign:
@@ -136,7 +136,7 @@ def _saved(x: Node) -> list[str]:
 
 
 def _changed(x: Node, i: int) -> list[str]:
-    """What is to be said of a saved value that was changed in place: ``backward`` will raise."""
+    """Report that a saved value was changed in place, which makes ``backward`` raise."""
     counter, then = x.check[2 * i : 2 * i + 2] or ([0], 0)
     return [] if counter[0] == then else [f"changed: version {counter[0]}, was {then}"]
 
@@ -150,9 +150,9 @@ def _hooks(x: Edge) -> list[str]:
         (len(extras.prehooks), "pre-hook", "pre-hooks"),
         (len(extras.posthooks), "post-hook", "post-hooks"),
     ]
-    lines = [_count(*found) for found in counts if found[0]]
-    for kept in extras.retains.values():
-        tensor = kept()
+    lines = [_count(*entry) for entry in counts if entry[0]]
+    for reference in extras.retains.values():
+        tensor = reference()
         if tensor is not None:
             grad = tensor._grad
             lines.append("retains grad" + ("" if grad is None else f" {_array_text(grad._array)}"))
@@ -164,7 +164,7 @@ def _count(n: int, one: str, many: str) -> str:
 
 
 def _array_text(a: object) -> str:
-    """The value of a small array, the shape of a larger one."""
+    """Write the value of a small array, the shape of a larger one."""
     if isinstance(a, Packed):
         return f"{shape_text(a.shape)}, packed by a hook"
     shape = getattr(a, "shape", ())

@@ -1,4 +1,4 @@
-"""The chain rule, step by step: every node of a formula, and what it passes to its operands."""
+"""The chain rule, step by step: every node of a formula, and its contributions to operands."""
 
 from __future__ import annotations
 
@@ -36,24 +36,25 @@ if TYPE_CHECKING:
 __all__ = ["Edge", "Note", "Row", "Steps", "steps"]
 
 _OWN = re.compile(r"\w+(\.T)?(\[[^\[\]]*\])?")  # a symbol or a part of one
-_INLINE = 12  # nodes of what does not depend on x, up to which it is written where it is used
+_INLINE = 12  # a part without x and with at most so many nodes is written where it is used
 
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """What a node passes to one operand in the backward pass.
+    """The contribution of a node to one operand in the backward pass.
 
     Args:
         operand: the operand's name.
         node: the operand.
-        rule: the rule, in words. states: what it says and its source, where the op declares that.
-        derivative: the derivative of the node by this operand alone, in the names of the steps: of
-            a scalar node, or of each element of one that is computed element by element.  None of
-            others, whose derivative is known by ``passes``.
+        rule: the rule, in words.
+        states: the rule's formula and source, where the op declares them.
+        derivative: the derivative of the node by this operand alone, in the names of the steps, for
+            a scalar node or for each element of an elementwise one.  None for other nodes, whose
+            derivative is known by ``passes``.
         derivative_value: its value.
-        passes: what is passed on, in the names of the steps; it is linear in the node's cotangent.
+        passes: the contribution, in the names of the steps; it is linear in the node's cotangent.
         passed: the same, in the symbols of the formula.
-        value: its value: the share of the operand's cotangent that comes through this edge.
+        value: its value: the part of the operand's cotangent that comes through this edge.
     """
 
     operand: str
@@ -73,9 +74,9 @@ class Note:
 
     Args:
         kind: "domain": there is a derivative where ``holds``; "kink": it is a convention there.
-        function: what has the domain or kink.
+        function: the function with the domain or kink.
         holds: the condition, in the names of the steps.
-        value: whether it is true, for each element.
+        value: the condition's truth, for each element.
     """
 
     kind: str
@@ -96,13 +97,13 @@ class Row:
     """One node.
 
     Args:
-        name: what the steps call it.
+        name: the node's name in the steps.
         node: the node.
         formula: the node over the names of its operands.
         value: its value.
         cotangent: ``vbar``, the derivative of the result by the node, in the formula's symbols.
         cotangent_value: its value.
-        edges: what it passes on, one entry for each operand on a path to x.
+        edges: its contributions, one for each operand on a path to x.
         notes: the conditions of its derivative.
     """
 
@@ -125,23 +126,23 @@ def steps(
     order: int = 1,
     seed: Any = None,
 ) -> Steps:
-    """The derivative of ``f`` by ``x`` by the chain rule, step by step.
+    """Differentiate ``f`` by ``x`` with the chain rule, step by step.
 
-    For every node between x and f: its value, the derivative by each of its operands alone, the
-    cotangent, and what it passes on by which rule; with the conditions under which that holds.
-    What nodes pass to x adds up to the gradient.  The steps are the record of the walk that
-    gradients are made by, and nothing is derived for them.
+    The steps show every node between x and f: its value, its derivative by each operand alone, its
+    cotangent, and its contributions with their rules.  They state the conditions of each
+    derivative.  The contributions to x add up to the gradient.  The steps record the walk that
+    computes gradients; they derive nothing on their own.
 
     Args:
-        f: an expression, or text as ``sd.parse`` takes it.
-        x: one input, as ``sd.grad`` takes it, or its name.
-        at: the values of all symbols, by symbol or name; none gives formulas alone.
-        order: the steps of the derivative of this order, from that of the order before, whose graph
-            they walk; x must be a scalar then.
-        seed: the cotangent of f, of its shape; 1 by default, which needs a scalar.
+        f: an expression, or text as for ``sd.parse``.
+        x: one input as for ``sd.grad``, or its name.
+        at: the values of all symbols, by symbol or name; None gives formulas alone.
+        order: show the steps to the derivative of this order from the one before, whose graph they
+            walk; for an order above 1, x must be a scalar.
+        seed: the cotangent of f, of its shape; 1 by default, which needs a scalar f.
 
-    Raises what ``sd.grad`` raises; ValueError for an order below 1 and for a symbol without value;
-    ShapeError for a value of another shape than its symbol's.
+    Raises the errors of ``sd.grad``.  Raises ValueError for an order below 1 and for a symbol
+    without value, and ShapeError for a value whose shape differs from its symbol's.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -180,11 +181,11 @@ def steps(
 
 
 class Steps:
-    """The steps of a derivative; what ``steps`` returns.
+    """The steps of a derivative: the result of ``steps``.
 
-    ``rows`` are the nodes in forward order, ``shares`` the edges into x, which add up to the
-    ``gradient``, that of ``sd.grad``, and its ``value``.  ``str`` is the text, in a notebook it is
-    a table; both show the ends of a large graph, and say how many nodes are left out.
+    ``rows`` are the nodes in forward order.  ``shares`` are the edges into x.  They add up to the
+    ``gradient``, which equals that of ``sd.grad``, and its ``value``.  ``str`` gives the text; a
+    notebook shows a table.  Both show the ends of a large graph, and the number of nodes left out.
     """
 
     def __init__(
@@ -224,7 +225,7 @@ class Steps:
 
     @cached_property
     def shares(self) -> tuple[tuple[str, Expr, Any], ...]:
-        """The edges into x: the node's name, what it passes to x, and the value of that."""
+        """The edges into x: the node's name, its contribution to x, and the value of that."""
         return tuple(
             (self._names[edge.node], edge.passed, self._value(edge.passed))
             for edge in self._walk.final
@@ -236,11 +237,11 @@ class Steps:
         return self._value(self.gradient)
 
     def name(self, v: Expr) -> str:
-        """What the steps call a node; f, if it does not depend on x."""
+        """Return the name of a node in the steps; f, if it does not depend on x."""
         return self._names.get(v, "f")
 
     def symbols(self) -> Iterator[tuple[Expr, Any]]:
-        """The symbols of f, and axis lengths given by name, with their values."""
+        """Yield the symbols of f, and axis lengths given by name, with their values."""
         symbols = free_symbols([self.f])
         for s in symbols:
             yield s, self._value(s)
@@ -249,24 +250,24 @@ class Steps:
                 yield sd.symbol(key, dtype=int), value
 
     def row(self, v: Expr) -> Row:
-        """The row of a node."""
-        found = self._rows.get(v)
-        if found is None:
-            found = self._rows[v] = self._made(v)
-        return found
+        """Return the row of a node; compute it on first use."""
+        known_row = self._rows.get(v)
+        if known_row is None:
+            known_row = self._rows[v] = self._row_of(v)
+        return known_row
 
     # Views
 
     def text(self, full: bool = False) -> str:
-        """The steps as plain text; ``full`` shows every node, however many there are."""
+        """Return the steps as plain text; ``full`` shows every node of a large graph."""
         return derivations.text(self, full)
 
     def latex(self, full: bool = False) -> str:
-        """The steps as LaTeX, without dollar signs; ``full`` shows every node."""
+        """Return the steps as LaTeX, without dollar signs; ``full`` shows every node."""
         return derivations_tex.latex(self, full)
 
     def html(self, full: bool = False) -> str:
-        """The steps as a table of HTML, its formulas LaTeX; ``full`` shows every node."""
+        """Return the steps as an HTML table with LaTeX formulas; ``full`` shows every node."""
         return derivations_tex.html(self, full)
 
     def __str__(self) -> str:
@@ -291,7 +292,7 @@ class Steps:
     # Names
 
     def _named(self) -> dict[Expr, str]:
-        """A name for every node: symbols and their parts have theirs."""
+        """Choose a name for every node; symbols and their parts keep theirs."""
         taken = self._taken
         result = next(n for n in chain(("f", "y"), _numbered("f")) if n not in taken)
         inner = (name for name in _numbered("t") if name not in taken | {result})
@@ -306,59 +307,59 @@ class Steps:
         return names
 
     def stand_in(self, v: Expr) -> Expr:
-        """What stands for a node in the formulas of the steps; a symbol for itself."""
-        found = self._stand_ins.get(v)
-        if found is None:
+        """Return the symbol for a node in the formulas of the steps; a symbol is its own."""
+        symbol = self._stand_ins.get(v)
+        if symbol is None:
             name = self._names.get(v)
             if name is None:
-                found = self._outside.get(v, v)
+                symbol = self._outside.get(v, v)
             else:
-                found = v if v in self._own else named_dummy(name, v.shape, v.dtype)
-            self._stand_ins[v] = found
-        return found
+                symbol = v if v in self._own else named_dummy(name, v.shape, v.dtype)
+            self._stand_ins[v] = symbol
+        return symbol
 
     def constants(self, rows: Iterable[Row]) -> list[tuple[str, Expr, Any]]:
-        """What does not depend on x and has a name in ``rows``, with its value."""
+        """Return the parts without x that have a name in ``rows``, with their values."""
         used = dict.fromkeys(a for row in rows for a in row.node.args if a in self._outside)
         return [(self._outside[a].name, a, self._value(a)) for a in used]
 
     def is_named(self, v: Expr) -> bool:
-        """Whether a node is a symbol or a part of one, and not named by the steps."""
+        """Whether a node is a symbol or a part of one, so that the steps do not name it."""
         return v in self._own
 
     def bar(self, v: Expr) -> Expr:
-        """What stands for the cotangent of a node in the formulas of the steps."""
-        found = self._bars.get(v)
-        if found is None:
+        """Return the symbol for the cotangent of a node in the formulas of the steps."""
+        symbol = self._bars.get(v)
+        if symbol is None:
             head, bracket, rest = self._names[v].partition("[")
             names = (f"{head}bar{'_' * k}{bracket}{rest}" for k in count())
-            found = named_dummy(
+            symbol = named_dummy(
                 next(name for name in names if name not in self._taken), v.shape, v.dtype
             )
-            self._bars[v] = found
-        return found
+            self._bars[v] = symbol
+        return symbol
 
     # Rows
 
-    def _made(self, v: Expr) -> Row:
+    def _row_of(self, v: Expr) -> Row:
         operands = [self.stand_in(a) for a in v.args]
-        bar, edges, formula, known = self.bar(v), self._edges.get(v, []), v, []
+        bar, edges, formula, stated = self.bar(v), self._edges.get(v, []), v, []
         if component(v) is None:
             formula = make(v.op, tuple(operands), v.shape, v.dtype)
-            known = conditions(v, operands, [edge.k for edge in edges if edge.k is not None])
+            stated = conditions(v, operands, [edge.k for edge in edges if edge.k is not None])
         locals_ = [local(v, edge.k, operands, bar) for edge in edges]
-        asked = [d.derivative for d in locals_ if d.derivative is not None]
-        values = self._in_names([*asked, *(c.holds for c in known)], operands, v.args)
-        derivatives = iter(values[: len(asked)])
-        made = []
+        wanted = [d.derivative for d in locals_ if d.derivative is not None]
+        values = self._in_names([*wanted, *(c.holds for c in stated)], operands, v.args)
+        derivatives = iter(values[: len(wanted)])
+        passing = []
         for edge, d in zip(edges, locals_, strict=True):
-            told = rule(v, edge.k)
-            made.append(
+            description = rule(v, edge.k)
+            passing.append(
                 Edge(
                     operand=self._names.get(edge.operand, ""),
                     node=edge.operand,
-                    rule=told.name,
-                    states=told.states,
+                    rule=description.name,
+                    states=description.states,
                     derivative=d.derivative,
                     derivative_value=None if d.derivative is None else next(derivatives),
                     passes=d.pulled,
@@ -368,7 +369,7 @@ class Steps:
             )
         notes = [
             Note(c.kind, c.name, c.holds, value)
-            for c, value in zip(known, values[len(asked) :], strict=True)
+            for c, value in zip(stated, values[len(wanted) :], strict=True)
         ]
         cotangent = self._walk.cotangents[v]
         return Row(
@@ -378,7 +379,7 @@ class Steps:
             value=self._value(v),
             cotangent=cotangent,
             cotangent_value=self._value(cotangent),
-            edges=tuple(made),
+            edges=tuple(passing),
             notes=tuple(notes),
         )
 
@@ -396,14 +397,14 @@ class Steps:
 
     @cached_property
     def _lengths(self) -> dict[str, int]:
-        """The lengths of symbolic axes, as the values have them."""
-        found: dict[str, int] = {}
+        """The lengths of symbolic axes, from the values."""
+        lengths_by_name: dict[str, int] = {}
         for v, value in (self._values or {}).items():
             lengths = zip(v.shape, np.shape(value), strict=True)
-            found.update((d, n) for d, n in lengths if isinstance(d, str))
+            lengths_by_name.update((d, n) for d, n in lengths if isinstance(d, str))
             if isinstance(v.op, ops.Size):
-                found[v.op.name] = int(value)
-        return found
+                lengths_by_name[v.op.name] = int(value)
+        return lengths_by_name
 
     def _value(self, v: Expr) -> Any:
         return None if self._values is None else self._values[v]
@@ -411,7 +412,7 @@ class Steps:
     def _in_names(
         self, formulas: Sequence[Expr], operands: Sequence[Expr], args: Sequence[Expr]
     ) -> list[Any]:
-        """The values of formulas over stand-ins of the operands."""
+        """Evaluate formulas over the symbols that represent operands."""
         if self._values is None or not formulas:
             return [None] * len(formulas)
         env: dict[Any, Any] = {}
@@ -419,7 +420,7 @@ class Steps:
             if s in self._values:
                 env[s] = self._values[s]
         for s, a in zip(operands, args, strict=True):
-            if s is not a:  # whole numbers may come as floats
+            if s is not a:  # integers may come as floats
                 env[s] = np.asarray(self._values[a]).astype(s.dtype)[()]
         order = topological(formulas)
         axes = {d for v in order for d in v.shape} | {v.op.name for v in order}

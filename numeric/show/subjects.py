@@ -1,4 +1,4 @@
-"""What is drawn: a formula, by which variable, and the numbers that the others have."""
+"""The subject of a drawing: a formula, its variables, and the values of the others."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-DIGITS = 120  # with which values are computed beside places where floats cancel
+DIGITS = 120  # digits of values near places where floats cancel
 
 
 LARGE = 3000
-"""Nodes of a formula beyond which floats have to do, also where terms cancel."""
+"""Nodes of a formula beyond which floats must do, even where terms cancel."""
 
 
 EXACT = 2000
-"""Numbers at which values are computed to many digits, at most: some functions take 20 ms each."""
+"""The most numbers at which values have many digits: some functions take 20 ms each."""
 
 
 def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
-    """The expression that f is: an expression, a text, a lowered Function, or a Python function.
+    """Convert f to an expression: an expression, a text, a lowered Function, or a Python function.
 
-    A Python function is called with ``variables``.  Raises TypeError for what has no formula,
-    ValueError for a Function of several outputs.
+    A Python function is called with ``variables``.  Raises TypeError for an object without a
+    formula, and ValueError for a Function of several outputs.
 
     >>> formula("plot", "x**2"), formula("plot", lambda t: t + 1, [sd.symbol("t")])
     (x**2, t + 1)
@@ -64,11 +64,11 @@ def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
         except (TypeError, AttributeError) as error:
             raise TypeError(
                 f"{what}: {getattr(f, '__name__', f)!s} has no formula: called with symbols it "
-                f"says {error}; write it with operators, NumPy's functions or symdiff's"
+                f"raises {error}; write it with operators, NumPy's functions or symdiff's"
             ) from error
     try:
-        found: Any = getattr(f, "expr", f)  # of a Tensor
-        return as_expr(found)
+        formula_of: Any = getattr(f, "expr", f)  # a Tensor has .expr
+        return as_expr(formula_of)
     except TypeError as error:
         remedy = "give an expression, a text, a lowered Function or a Python function"
         if isinstance(f, list | tuple):
@@ -77,9 +77,9 @@ def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
 
 
 def variable(what: str, f: Expr, x: object) -> Expr:
-    """The variable that x names: a symbol, an element of one, a name, or None for the only one.
+    """Return the variable named by x: a symbol, an element, a name, or None for the only symbol.
 
-    Raises ValueError where there is no such variable, TypeError for what is none.
+    Raises ValueError where there is no such variable, and TypeError for another object.
     """
     free = list(sd.free_symbols([f]))
     names = ", ".join(s.name for s in free) or "none"
@@ -89,12 +89,12 @@ def variable(what: str, f: Expr, x: object) -> Expr:
             raise ValueError(f"{what}: by which variable? the free symbols of f are {names}{both}")
         return free[0]
     if isinstance(x, str):
-        found = [s for s in free if s.name == x]
-        if not found:
+        matches = [s for s in free if s.name == x]
+        if not matches:
             raise ValueError(
                 f"{what}: no symbol is named {shortened(x)}; the free symbols are {names}"
             )
-        return found[0]
+        return matches[0]
     if isinstance(x, list | tuple) and len(x) == 2 and what == "plot":
         raise TypeError(
             f"plot: {shortened(x)} are two variables; nm.plot_field(f, [x, y]) draws these"
@@ -107,43 +107,43 @@ def variable(what: str, f: Expr, x: object) -> Expr:
 
 
 def root(x: Expr) -> Expr:
-    """The symbol that a variable is, or is an element of."""
-    found = component(x)
-    assert found is not None, x
-    return found.root
+    """Return the symbol of a variable that may be an element of it."""
+    part = component(x)
+    assert part is not None, x
+    return part.root
 
 
 def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr, np.ndarray]:
-    """The numbers of all symbols, by symbol; of the variables they may be missing.
+    """Return the numbers of all symbols, by symbol; the variables need none.
 
-    ``at`` maps symbols or names to numbers and arrays; for one variable it may be its number.
-    Raises ValueError for symbols that have none, and for what is no finite number.
+    ``at`` maps symbols or names to numbers and arrays; for one variable it may be a number.  Raises
+    ValueError for symbols without numbers, and for numbers that are not finite.
     """
     free = dict.fromkeys([*sd.free_symbols([f]), *map(root, variables)])
     if at is None:
-        given: Mapping[Any, object] = {}
+        entries: Mapping[Any, object] = {}
     elif isinstance(at, Mapping):
-        given = at
+        entries = at
     elif len(variables) == 1 and not variables[0].args and is_number(at):
-        given = {variables[0]: at}
+        entries = {variables[0]: at}
     else:
         raise TypeError(f"{what}: at={shortened(at)} is not a mapping from symbols to values")
-    found = {
+    numbers_of = {
         x: reals(what, x.name, value).astype(np.float64 if x.dtype is float else None)
-        for x, value in named(what, free, given, strict=True).items()
+        for x, value in named(what, free, entries, strict=True).items()
     }
-    missing = [x.name for x in in_order(free) if x not in found and not _covered(x, variables)]
+    missing = [x.name for x in in_order(free) if x not in numbers_of and not _covered(x, variables)]
     if missing:
         example = ", ".join(f"{name!r}: ..." for name in missing)
         raise ValueError(f"{what}: no value for {', '.join(missing)}; give at={{{example}}}")
-    for x, value in found.items():
+    for x, value in numbers_of.items():
         if not np.isfinite(value).all():
             raise ValueError(f"{what}: the value of {x.name} is not finite: {value}")
-    return found
+    return numbers_of
 
 
 def _covered(s: Expr, variables: Sequence[Expr]) -> bool:
-    """Whether the variables are all of a symbol, so that it needs no other numbers."""
+    """Whether the variables cover a symbol, so that it needs no other numbers."""
     if s in set(variables):
         return True
     if not all(isinstance(n, int) for n in s.shape):
@@ -153,37 +153,38 @@ def _covered(s: Expr, variables: Sequence[Expr]) -> bool:
 
 
 def places(x: Expr, value: np.ndarray) -> tuple[int, ...]:
-    """The flat places that a variable has in its symbol, which has values of this shape.
+    """Return the flat positions of a variable in its symbol, whose values have this shape.
 
     >>> A = sd.symbol("A", (2, "n"))
     >>> places(A[1, 0], np.zeros((2, 3)))
     (3,)
     """
+    # Indices go through the program of x itself, which knows slices and negative indices.
     numbers = np.arange(float(value.size)).reshape(value.shape)
     return tuple(np.ravel(lower(x, root(x))(numbers)).astype(int).tolist())
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Expressions as functions of the numbers that some variables have, all others being fixed.
+    """Expressions as functions of the values of some variables, with all others fixed.
 
-    Floats are good enough but in ``zones``, of one variable: there values have all their digits.
+    Values are floats.  In ``zones``, which need a single variable, they have all their digits.
     """
 
     outputs: tuple[Expr, ...]
     variables: tuple[Expr, ...]
     fixed: Mapping[Expr, np.ndarray]
     zones: tuple[tuple[float, float], ...] = ()
-    spent: list[int] = field(default_factory=lambda: [0])  # exact values so far, of all its copies
+    spent: list[int] = field(default_factory=lambda: [0])  # exact values so far, with all copies
 
     @cached_property
     def roots(self) -> tuple[Expr, ...]:
-        """The symbols in which something moves."""
+        """The symbols that contain a variable."""
         return tuple(dict.fromkeys(map(root, self.variables)))
 
     @cached_property
     def _starts(self) -> dict[Expr, np.ndarray]:
-        """What stays as it is of the symbols in which something moves."""
+        """The fixed elements of the symbols that contain a variable."""
         return {s: self.fixed.get(s, np.zeros(tuple(map(int, s.shape)))) for s in self.roots}
 
     @cached_property
@@ -191,7 +192,7 @@ class Slice:
         return tuple(places(x, self._starts[root(x)]) for x in self.variables)
 
     def _moved(self, *numbers: Any) -> list[np.ndarray]:
-        """The values of the roots at points: arrays with the points as their first axis."""
+        """Return the values of the roots at points: arrays with the points as their first axis."""
         count = len(numbers[0])
         moved = {s: np.tile(start.reshape(-1), (count, 1)) for s, start in self._starts.items()}
         for x, own, t in zip(self.variables, self._places, numbers, strict=True):
@@ -213,7 +214,7 @@ class Slice:
         replacements = {s: x for s, x in stacked.items() if s in used}
         try:
             batched = iter(sd.batch(chosen, replacements) if chosen else ())
-        except Unsupported:  # a function of the user's
+        except Unsupported:  # a user's function has no batching rule
             return None
         outputs = [next(batched) if m else y for y, m in zip(self.outputs, moves, strict=True)]
         return lower(outputs, [*stacked.values(), *self._others]), moves
@@ -223,36 +224,36 @@ class Slice:
         return lower(list(self.outputs), [*self.roots, *self._others])
 
     def __call__(self, *numbers: object) -> list[np.ndarray]:
-        """Every output at many points: arrays of its elements times the points."""
+        """Evaluate every output at many points: arrays of its elements times the points."""
         moved = self._moved(*(np.asarray(t, float) for t in numbers))
         count, rest = len(moved[0]), [self.fixed[s] for s in self._others]
         with sd.kinks("subgradient"), np.errstate(all="ignore"):
             if self._many is not None:
                 F, moves = self._many
-                found = [
+                results = [
                     np.asarray(y, float) if m else np.broadcast_to(y, (count, *np.shape(y)))
                     for y, m in zip(F(*moved, *rest), moves, strict=True)
                 ]
             else:
                 rows = [self._one(*(a[k] for a in moved), *rest) for k in range(count)]
-                found = [np.asarray(column, float) for column in zip(*rows, strict=True)]
-        found = [np.array(y, float).reshape(count, -1).T for y in found]
+                results = [np.asarray(column, float) for column in zip(*rows, strict=True)]
+        results = [np.array(y, float).reshape(count, -1).T for y in results]
         for a, b in self.zones:
             t = np.asarray(numbers[0])
             for k in np.flatnonzero((a < t) & (t < b)):
-                for y, value in zip(found, self.exact(Fraction(float(t[k]))) or (), strict=False):
+                for y, value in zip(results, self.exact(Fraction(float(t[k]))) or (), strict=False):
                     y[:, k] = value
-        return found
+        return results
 
     @cached_property
     def _small(self) -> bool:
         return sd.count_nodes(list(self.outputs)) <= LARGE
 
     def exact(self, number: object) -> list[np.ndarray] | None:
-        """The outputs at one number of the only variable, which may have more digits than a float.
+        """Evaluate the outputs at one number of the only variable; it may exceed a float's digits.
 
-        No digit is lost where terms cancel.  None where an output has no definition by components,
-        of large formulas, and after ``EXACT`` numbers, which would take too long.
+        No digit is lost where terms cancel.  Return None where an output has no definition by
+        components.  Also return None for large formulas and after ``EXACT`` numbers, to save time.
         """
         if not self._small or self.spent[0] >= EXACT:
             return None
@@ -260,10 +261,10 @@ class Slice:
         moved = dict(zip(self.roots, self._object(number), strict=True))
         try:
             with sd.kinks("subgradient"):
-                found = evaluate_mp(list(self.outputs), {**self.fixed, **moved}, DIGITS)
+                values = evaluate_mp(list(self.outputs), {**self.fixed, **moved}, DIGITS)
         except (Unsupported, ArithmeticError, ValueError):
             return None
-        return [np.array([_nearest(v) for v in np.ravel(np.asarray(y, object))]) for y in found]
+        return [np.array([_nearest(v) for v in np.ravel(np.asarray(y, object))]) for y in values]
 
     def _object(self, number: object) -> list[object]:
         ((s, start),), (own,) = self._starts.items(), self._places
@@ -273,7 +274,7 @@ class Slice:
 
 
 def _nearest(value: Any) -> float:
-    """The float nearest to an mpmath number; beyond the floats it is infinite."""
+    """Return the float nearest to an mpmath number; infinite beyond the range of floats."""
     try:
         return float(value) if not isinstance(value, mpmath.mpc) else float("nan")
     except OverflowError:
@@ -281,7 +282,7 @@ def _nearest(value: Any) -> float:
 
 
 def single(what: str, x: Expr) -> Expr:
-    """A variable that is one number.  Raises ValueError for an array, with the remedy."""
+    """Return a variable that is one number; raise ValueError with the remedy for an array."""
     if x.dtype is not float:
         raise ValueError(f"{what}: {sd.text(x)} is not real, and has no derivatives")
     if x.shape:
@@ -295,7 +296,7 @@ def single(what: str, x: Expr) -> Expr:
 
 
 def spelled(x: Expr, known: Mapping[Expr, np.ndarray]) -> str:
-    """A variable as it is written: ``q[0]``."""
+    """Write a variable as the user does: ``q[0]``."""
     s = root(x)
     if not x.args:
         return str(s.name)
@@ -305,43 +306,43 @@ def spelled(x: Expr, known: Mapping[Expr, np.ndarray]) -> str:
 
 
 def numbers(known: Mapping[Expr, np.ndarray], variables: Sequence[Expr]) -> list[str]:
-    """What symbols are, other than the variables: ``y = 3``."""
-    found, moving = [], set(variables)
+    """Write the values of symbols other than the variables: ``y = 3``."""
+    texts, moving = [], set(variables)
     for s, value in known.items():
         if s in moving:
             continue
         if not s.shape:
-            found.append(f"{s.name} = {number(float(value))}")
+            texts.append(f"{s.name} = {number(float(value))}")
         elif value.size <= 4:
             inner = np.array2string(value, precision=4, separator=", ").replace("\n", "")
-            found.append(f"{s.name} = {inner}")
+            texts.append(f"{s.name} = {inner}")
         else:
-            found.append(f"{s.name} of shape {value.shape}")
-    return found
+            texts.append(f"{s.name} of shape {value.shape}")
+    return texts
 
 
 def by_variable(what: str, given: Any, variables: Sequence[Expr]) -> Any:
-    """The values of ``range`` in the order of the variables, if it is a dict by symbol or name."""
+    """Return the values of ``range`` in the order of the variables, also from a dict."""
     if not isinstance(given, Mapping):
         return given
-    found = []
+    ranges = []
     for v in variables:
         keys = [k for k in given if k is v or (isinstance(k, str) and k == sd.text(v))]
         if not keys:
             raise ValueError(f"{what}: range={shortened(given)} has no entry for {sd.text(v)}")
-        found.append(given[keys[0]])
-    if len(given) > len(found):
+        ranges.append(given[keys[0]])
+    if len(given) > len(ranges):
         names = ", ".join(map(sd.text, variables))
         raise ValueError(f"{what}: range={shortened(given)} has entries other than for {names}")
-    return found
+    return ranges
 
 
 def interval(what: str, given: Any) -> tuple[float, float]:
-    """A range as two numbers.  Raises TypeError for no pair, ValueError for an empty one."""
+    """Convert a range to two numbers; raise TypeError for no pair, ValueError for an empty one."""
     try:
         low, high = map(float, given)
     except (TypeError, ValueError):
-        raise TypeError(f"{what}: range={shortened(given)} is no pair of numbers") from None
+        raise TypeError(f"{what}: range={shortened(given)} is not a pair of numbers") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"{what}: range={shortened(given)} is no finite range, low < high")
+        raise ValueError(f"{what}: range={shortened(given)} is not a finite range, low < high")
     return low, high

@@ -1,4 +1,4 @@
-"""Numbers where there is little room."""
+"""Write numbers in little space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WIDEST = 30  # characters
 
 
 def shortened(value: object) -> str:
-    """A number with five digits; an array with three on one line, of a large one ends or range.
+    """Write a number with five digits, or an array with three: all of it, its ends, or its range.
 
     >>> shortened(2 / 3), shortened(True), shortened([1.0, 1000.0])
     ('0.66667', 'True', '[1, 1000]')
@@ -39,7 +39,7 @@ def shortened(value: object) -> str:
 
 
 def _range(array: Any) -> str:
-    numbers = array[array == array]  # nan is the only one that is not itself
+    numbers = array[array == array]  # nan is the only number that differs from itself
     if not numbers.size:
         return "nan everywhere"
     low, high = _digits(numbers.min()), _digits(numbers.max())
@@ -49,5 +49,5 @@ def _range(array: Any) -> str:
 
 
 def _digits(number: Any) -> str:
-    places = "0f" if 999.5 <= abs(number) < 99999.5 else "3g"  # 1000, and not 1e+03
+    places = "0f" if 999.5 <= abs(number) < 99999.5 else "3g"  # 1000 rather than 1e+03
     return f"{number:.{places}}".replace("-", "−")

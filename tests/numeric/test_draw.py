@@ -342,7 +342,7 @@ def test_files(tmp_path: Path) -> None:
     }.items():
         picture.save(tmp_path / f"x.{ending}")
         assert (tmp_path / f"x.{ending}").read_text(encoding="utf-8") == text
-    with pytest.raises(ValueError, match=r"x.png' ends in none of .mmd, .md, .svg, .dot"):
+    with pytest.raises(ValueError, match=r"x.png' does not end in one of .mmd, .md, .svg, .dot"):
         picture.save("x.png")
 
 

@@ -170,7 +170,7 @@ def test_a_range_may_be_a_dict_by_symbol_or_name():
         (x * y, x, {}, ValueError, "1 variables; give two"),
         (x * y, (x, x), {}, ValueError, "given twice"),
         (x * y, (x, y), {"at": {x: 1}}, ValueError, "values for both"),
-        (x * y, (x, y), {"range": (1, 2, 3)}, TypeError, "no pair of numbers"),
+        (x * y, (x, y), {"range": (1, 2, 3)}, TypeError, "not a pair of numbers"),
         (x * y, (x, y), {"range": {x: (0, 1)}}, ValueError, "no entry for y"),
         (
             x * y,
@@ -180,7 +180,7 @@ def test_a_range_may_be_a_dict_by_symbol_or_name():
             "other than for x, y",
         ),
         (x * y, (x, y), {"range": [(0, 1)] * 3}, TypeError, "neither a pair nor two pairs"),
-        (x * y, (x, y), {"range": ((1, 2), (2, 1))}, ValueError, "no finite range"),
+        (x * y, (x, y), {"range": ((1, 2), (2, 1))}, ValueError, "not a finite range"),
         (x * y, (x, y), {"at": {x: 1, y: 9}, "range": (0, 2)}, ValueError, "outside of the range"),
         (x * y * sd.ones(2), (x, y), {}, ValueError, "2 elements"),
         (w @ sd.symbol("v", 3)[:2], (w, x), {}, ValueError, "shape"),
