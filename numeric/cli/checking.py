@@ -1,4 +1,4 @@
-"""The command ``check``: derivatives that a module of the user's has, audited."""
+"""The command ``check``: an audit of derivatives in a user's module."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OWN = tuple(str(Path(__file__).parents[2] / name) for name in ("numeric", "symd
 
 _DESCRIPTION = """\
 Audits derivatives that were written by hand: compares them with the exact ones all over the domain,
-and says what is wrong, where, and why.
+and reports errors, their places and their causes.
 
     symdiff check mymodule:loss --grad mymodule:loss_grad --inputs x=5,A=3x3
     symdiff check mymodule:loss --grad mymodule:by_x --inputs x=5,A=3x3 --wrt x
@@ -45,7 +45,7 @@ and says what is wrong, where, and why.
 """
 
 _EPILOG = """\
-Modules are imported from the current directory, and run.  Inputs are given in the order of the
+Modules are imported from the current directory, and run.  Give the inputs in the order of the
 arguments: x=5 is a vector of 5 elements, A=3x3 a matrix; s=, s=scalar or s alone is a scalar.
 
 exit status: 0 the derivatives are ok, 1 they are not, 2 they could not be checked
@@ -65,9 +65,9 @@ def add(commands: Any) -> None:
     check.add_argument(
         "forward", metavar="FORWARD", help='module:function, or a formula as "log(1 + exp(x))"'
     )
-    for name, told in _DERIVATIVES.items():
+    for name, call in _DERIVATIVES.items():
         flags = dict.fromkeys((_flag(name), f"--{name}"))
-        check.add_argument(*flags, dest=name, metavar="MODULE:FUNCTION", help=told)
+        check.add_argument(*flags, dest=name, metavar="MODULE:FUNCTION", help=call)
     check.add_argument(
         "--inputs", metavar="x=5,A=3x3,s", required=True, help="the shape of each input"
     )
@@ -75,10 +75,12 @@ def add(commands: Any) -> None:
         "--wrt", metavar="x,A", help="the inputs that the derivatives are by; all by default"
     )
     check.add_argument(
-        "--domain", metavar="x=0:1", help="the numbers that inputs may be; x=0: has no upper end"
+        "--domain", metavar="x=0:1", help="the range of inputs; x=0: has no upper end"
     )
-    check.add_argument("--budget", type=_count, metavar="N", help="of evaluations")
-    check.add_argument("--seed", type=_seed, metavar="N", default=0, help="of the points")
+    check.add_argument("--budget", type=_count, metavar="N", help="the number of evaluations")
+    check.add_argument(
+        "--seed", type=_seed, metavar="N", default=0, help="the seed of the random points"
+    )
     check.add_argument("--json", action="store_true", help="write the report as JSON")
     check.set_defaults(run=_check, command=check)
 
@@ -104,46 +106,47 @@ def _check(options: argparse.Namespace) -> int:
             raise Failure(f"--wrt {name}: no input has this name; there are {known}", 2)
     with _modules_from_here():
         forward = options.forward.strip()
-        if ":" in forward:  # which no formula has
+        if ":" in forward:  # no formula contains a colon
             forward = _function("FORWARD", forward)
         elif forward == "-":
             forward = sys.stdin.read()
         elif _DOTTED.fullmatch(forward) and not forward.endswith((".T", ".mT")):
             module, _, name = forward.rpartition(".")
             raise Failure(f"FORWARD {forward}: write module:function, as in {module}:{name}", 2)
-        given = {k: _function(_flag(k), text) for k, text in references.items()}
+        functions = {k: _function(_flag(k), text) for k, text in references.items()}
         drawn = {"inputs": inputs, "wrt": wrt, "domain": domain}
         limits = {"budget": options.budget, "seed": options.seed}
-        report = _audited(forward, given | drawn | limits)
+        report = _audited(forward, functions | drawn | limits)
     print(report.json() if options.json else report)
     return 0 if report.ok else 1
 
 
 def _audited(forward: Any, options: dict[str, Any]) -> Report:
-    # The audit loads much, and is asked for by this call alone.
+    # The audit imports many modules; only this command needs them.
     from numeric.check.audit import audit
 
     try:
         report: Report = audit(forward, **options)
-    except Exception as error:  # of the user's functions, or of the audit: both say what is wrong
-        # The audit speaks of the arguments of a call, and these of options.
-        said = _ARGUMENT.sub(lambda found: _flag(found[1]), _told(error).removeprefix("audit: "))
-        said = _WRT.sub(r"--wrt \1", said)
-        raise Failure(said, _NOT_CHECKED) from error
+    except Exception as error:  # an error of the user's functions, or of the audit itself
+        # The audit names arguments of a call; the command line has options instead.
+        message = _described(error).removeprefix("audit: ")
+        message = _ARGUMENT.sub(lambda match: _flag(match[1]), message)
+        message = _WRT.sub(r"--wrt \1", message)
+        raise Failure(message, _NOT_CHECKED) from error
     return report
 
 
-def _told(error: BaseException) -> str:
-    """An error in words; one of the user's code, or of a library, with its place."""
+def _described(error: BaseException) -> str:
+    """Describe an error; add the place of an error in the user's code or in a library."""
     if isinstance(error, sd.ParseError | sd.ShapeError | sd.Unsupported | sd.NotDifferentiable):
         return str(error)
-    said = f"{type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"
     last = traceback.extract_tb(error.__traceback__)[-1]
     if last.filename.startswith(_OWN) and isinstance(error, ValueError | TypeError):
         return str(error)
     if last.filename.startswith(("<", *_OWN)):
-        return said
-    return f"{said} ({last.filename}, line {last.lineno})"
+        return message
+    return f"{message} ({last.filename}, line {last.lineno})"
 
 
 # Arguments ----------------------------------------------------------------------------------------
@@ -151,7 +154,7 @@ def _told(error: BaseException) -> str:
 
 @contextmanager
 def _modules_from_here() -> Iterator[None]:
-    """The current directory is where modules are found first, as it is for ``python -m``."""
+    """Import modules from the current directory first, as ``python -m`` does."""
     before, here = list(sys.path), os.getcwd()
     sys.path.insert(0, here)
     try:
@@ -161,7 +164,7 @@ def _modules_from_here() -> Iterator[None]:
 
 
 def _function(option: str, text: str) -> Any:
-    """What ``module:function`` names; a usage error if there is no such thing."""
+    """Return the function named by ``module:function``; a usage error if there is none."""
     text = text.strip()
     module, _, path = text.partition(":")
     if module.endswith(".py"):
@@ -170,23 +173,23 @@ def _function(option: str, text: str) -> Any:
     if not _REFERENCE.fullmatch(text):
         raise Failure(f"{option} {text}: write module:function, as in mymodule:grad", 2)
     try:
-        found: Any = import_module(module)
-    except Exception as error:  # whatever the module does when it is imported
-        told = f"cannot import {module}: {_told(error)}"
+        value: Any = import_module(module)
+    except Exception as error:  # importing a module may raise anything
+        message = f"cannot import {module}: {_described(error)}"
         if isinstance(error, ModuleNotFoundError) and error.name == module:
-            told = f"there is no module {module}, neither installed nor here as {module}.py"
-        raise Failure(f"{option} {text}: {told}", 2) from error
+            message = f"there is no module {module}, neither installed nor here as {module}.py"
+        raise Failure(f"{option} {text}: {message}", 2) from error
     for name in path.split("."):
-        if not hasattr(found, name):
+        if not hasattr(value, name):
             raise Failure(f"{option} {text}: {module} has no {path}", 2)
-        found = getattr(found, name)
-    if not callable(found):
-        raise Failure(f"{option} {text}: this is no function, but {type(found).__name__}", 2)
-    return found
+        value = getattr(value, name)
+    if not callable(value):
+        raise Failure(f"{option} {text}: this is not a function, but {type(value).__name__}", 2)
+    return value
 
 
 def _ends(where: str, text: str) -> tuple[float, float]:
-    """``0:1``; an end that is left out is infinite."""
+    """Parse ``0:1``; a missing end is infinite."""
     low, colon, high = text.partition(":")
     try:
         ends = float(low or "-inf"), float(high or "inf")

@@ -1,4 +1,4 @@
-"""How a command fails, and what it notes besides."""
+"""Failures of a command, and notes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 class Failure(Exception):
-    """What went wrong, in words, and the exit status."""
+    """A failure in words, with the exit status."""
 
     def __init__(self, message: str, status: int = 1) -> None:
         super().__init__(message)
@@ -14,5 +14,5 @@ class Failure(Exception):
 
 
 def note(message: str) -> None:
-    """Say something that is no error, on the standard error."""
+    """Write a remark that is not an error to the standard error."""
     print(f"symdiff: note: {message}", file=sys.stderr)

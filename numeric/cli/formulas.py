@@ -22,7 +22,7 @@ _DIGITS = 15
 
 class _Command(NamedTuple):
     run: Callable[[argparse.Namespace], None]
-    told: str
+    summary: str
     example: str
     arguments: Sequence[str]
     more: str = ""
@@ -33,14 +33,15 @@ def add(commands: Any) -> None:
     for name, command in _COMMANDS.items():
         parser = commands.add_parser(
             name,
-            help=command.told,
-            description=f"{command.told[0].upper()}{command.told[1:]}.\n{command.more}",
+            help=command.summary,
+            description=f"{command.summary[0].upper()}{command.summary[1:]}.\n{command.more}",
             epilog="examples:\n" + command.example,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
         for argument in command.arguments:
-            flag = argument.partition(" ")[0]  # what follows tells arguments of one flag apart
+            # further words distinguish arguments with the same flag
+            flag = argument.partition(" ")[0]
             parser.add_argument(flag, **_ARGUMENTS[argument])
         parser.set_defaults(run=command.run, command=parser)
 
@@ -67,12 +68,12 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
     "--digits": {
         "type": reading.digits,
         "metavar": "N",
-        "help": f"of values (default {_DIGITS})",
+        "help": f"digits of values (default {_DIGITS})",
     },
     "--inputs": {
         "default": "",
         "metavar": "q=3,A=2x2",
-        "help": "the shapes of arrays; those that --at gives have theirs",
+        "help": "the shapes of arrays; arrays in --at need none",
     },
     "--inputs in their order": {
         "default": "",
@@ -84,7 +85,7 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
         "type": reading.order,
         "default": 1,
         "metavar": "N",
-        "help": "of the derivative",
+        "help": "the order of the derivative",
     },
     "--full": {"action": "store_true", "help": "every step of a large formula"},
     "--gradient": {
@@ -99,45 +100,45 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
 
 
 def _eval(options: argparse.Namespace) -> None:
-    given = reading.task(options)
-    _check_names(given, ())
-    print(_value(given.formula, options, given.values))
+    task = reading.task(options)
+    _check_names(task, ())
+    print(_value(task.formula, options, task.values))
 
 
 def _diff(options: argparse.Namespace) -> None:
-    given = reading.task(options)
-    orders = reading.variables(options.variables, given.arrays)
-    _check_names(given, [x for x, _ in orders])
-    derivative = sd.diff(given.formula, *(word for pair in orders for word in pair))
+    task = reading.task(options)
+    orders = reading.variables(options.variables, task.arrays)
+    _check_names(task, [x for x, _ in orders])
+    derivative = sd.diff(task.formula, *(word for pair in orders for word in pair))
     lines = [_written(derivative, options)]
-    if given.values or options.digits:
-        lines.append(_value(derivative, options, given.values))
+    if task.values or options.digits:
+        lines.append(_value(derivative, options, task.values))
     print(*lines, sep="\n")
 
 
 def _grad(options: argparse.Namespace) -> None:
-    given, xs = _of_a_number(options)
-    parts = sd.grad(given.formula, xs)
-    _print_named(options, given, {(x,): part for x, part in zip(xs, parts, strict=True)})
+    task, xs = _of_a_number(options)
+    parts = sd.grad(task.formula, xs)
+    _print_named(options, task, {(x,): part for x, part in zip(xs, parts, strict=True)})
 
 
 def _hessian(options: argparse.Namespace) -> None:
-    given, xs = _of_a_number(options)
-    blocks = sd.hessian(given.formula, xs)
+    task, xs = _of_a_number(options)
+    blocks = sd.hessian(task.formula, xs)
     pairs = combinations_with_replacement(range(len(xs)), 2)
-    _print_named(options, given, {(xs[i], xs[j]): blocks[i][j] for i, j in pairs})
+    _print_named(options, task, {(xs[i], xs[j]): blocks[i][j] for i, j in pairs})
 
 
 def _of_a_number(options: argparse.Namespace) -> tuple[reading.Task, tuple[sd.Expr, ...]]:
-    """A task whose formula is a number, and the variables, which are all unless some are named."""
-    given = reading.task(options)
-    _check_number(given.formula)
-    xs = [reading.symbol(word, given.arrays) for word in options.variables]
-    _check_names(given, xs)
-    xs = xs or given.symbols
+    """Return a task whose formula is a number, and its variables: the named ones, or all."""
+    task = reading.task(options)
+    _check_number(task.formula)
+    xs = [reading.symbol(word, task.arrays) for word in options.variables]
+    _check_names(task, xs)
+    xs = xs or task.symbols
     if not xs:
         raise Failure("the formula has no variables")
-    return given, tuple(xs)
+    return task, tuple(xs)
 
 
 def _check_number(formula: sd.Expr) -> None:
@@ -149,16 +150,16 @@ def _check_number(formula: sd.Expr) -> None:
 
 
 def _print_named(
-    options: argparse.Namespace, given: reading.Task, parts: dict[tuple[sd.Expr, ...], sd.Expr]
+    options: argparse.Namespace, task: reading.Task, parts: dict[tuple[sd.Expr, ...], sd.Expr]
 ) -> None:
-    """Every derivative behind its name, with its value where there are values."""
+    """Print every derivative after its name, with its value where there are values."""
     lines = []
     for xs, part in parts.items():
         *definitions, formula = _written(part, options).split("\n")
         line = f"{_name(xs, options.latex)} = {formula}"
-        if given.values or options.digits:
+        if task.values or options.digits:
             try:
-                line += f" = {_value(part, options, given.values)}"
+                line += f" = {_value(part, options, task.values)}"
             except Failure as failure:
                 raise Failure(f"{_name(xs)}: {failure}") from None
         lines += [*definitions, line]
@@ -166,7 +167,7 @@ def _print_named(
 
 
 def _name(xs: tuple[sd.Expr, ...], latex: bool = False) -> str:
-    """``df/dx``, ``d2f/dx dy``."""
+    """Write the name of a derivative: ``df/dx``, ``d2f/dx dy``."""
     order = len(xs) if len(xs) > 1 else ""
     if not latex:
         return f"d{order}f/" + " ".join(f"d{x}" for x in xs)
@@ -180,19 +181,19 @@ def _written(expr: sd.Expr, options: argparse.Namespace) -> str:
 
 
 def _value(expr: sd.Expr, options: argparse.Namespace, values: dict[str, sd.Expr]) -> str:
-    found = reading.value(expr, options.digits or _DIGITS, values)
-    if any(map(mpmath.isnan, np.ravel(found))):
-        note("nan stands where there is no real value")
-    return str(found.tolist() if isinstance(found, np.ndarray) else found)
+    result = reading.value(expr, options.digits or _DIGITS, values)
+    if any(map(mpmath.isnan, np.ravel(result))):
+        note("nan means that there is no real value")
+    return str(result.tolist() if isinstance(result, np.ndarray) else result)
 
 
-def _check_names(given: reading.Task, variables: Iterable[sd.Expr]) -> None:
-    """Note variables that do not occur in the formula, refuse values of other names."""
-    known = [x.name for x in given.symbols]
+def _check_names(task: reading.Task, variables: Iterable[sd.Expr]) -> None:
+    """Note variables that do not occur in the formula; refuse values of other names."""
+    known = [x.name for x in task.symbols]
     absent = [x.name for x in sd.free_symbols(list(variables)) if x.name not in known]
     for name in absent:
         note(f"{name} does not occur in the formula")
-    for name in given.values:
+    for name in task.values:
         if name not in known + absent:
             there = f"there are {', '.join(known)}" if known else "it has no variables"
             raise Failure(f"--at {name}: {name} does not occur in the formula; {there}")
@@ -202,19 +203,19 @@ def _check_names(given: reading.Task, variables: Iterable[sd.Expr]) -> None:
 
 
 def _steps(options: argparse.Namespace) -> None:
-    # The views load more than the other commands need.
+    # The views import more than the other commands need.
     from numeric.show.stepwise import steps
 
-    given = reading.task(options)
-    _check_number(given.formula)
-    x = reading.symbol(options.variable, given.arrays)
-    _check_names(given, [x])
-    missing = [s.name for s in given.symbols if s.name not in given.values]
-    if given.values and missing:
+    task = reading.task(options)
+    _check_number(task.formula)
+    x = reading.symbol(options.variable, task.arrays)
+    _check_names(task, [x])
+    missing = [s.name for s in task.symbols if s.name not in task.values]
+    if task.values and missing:
         raise reading.missing(missing)
-    at = {s: _float(given.values[s.name]) for s in given.symbols} if given.values else None
-    made = steps(given.formula, x, at=at, order=options.order)
-    print(made.latex(options.full) if options.latex else made.text(options.full))
+    at = {s: _float(task.values[s.name]) for s in task.symbols} if task.values else None
+    result = steps(task.formula, x, at=at, order=options.order)
+    print(result.latex(options.full) if options.latex else result.text(options.full))
 
 
 def _float(value: sd.Expr) -> Any:
@@ -315,6 +316,6 @@ _COMMANDS = {
   symdiff lower "sum(tanh(A @ q))" --inputs A=3x2,q=2 --gradient
 """,
         ("formula", "--inputs in their order", "--gradient", "--source"),
-        "What it computes, or its source.",
+        "The output is an explanation of the function, or its source.",
     ),
 }

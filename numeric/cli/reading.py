@@ -1,6 +1,6 @@
-"""What commands are told in words: formulas, variables, shapes and values.
+"""Parse the arguments of commands: formulas, variables, shapes and values.
 
-Text is parsed, never evaluated, and what is wrong with it is said in the words of the command line.
+Text is parsed, never evaluated.  Errors use the terms of the command line.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _DECIMAL = re.compile(r"(?<![\w.])(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?(?!
 
 
 class Task(NamedTuple):
-    """What a command about a formula is given."""
+    """The arguments of a command about a formula."""
 
     formula: sd.Expr
     symbols: list[sd.Expr]
-    """Those of the formula, in the order of the text."""
+    """The symbols of the formula, in the order of the text."""
     arrays: list[sd.Expr]
-    """The symbols that have shapes, from ``--inputs`` or from their values."""
+    """The symbols with shapes, from ``--inputs`` or from their values."""
     values: dict[str, sd.Expr]
-    """Of ``--at``, exact: expressions without symbols."""
+    """The exact values of ``--at``: expressions without symbols."""
 
 
 def task(options: argparse.Namespace) -> Task:
-    """The formula, the arrays in it, and the values of names."""
+    """Return the formula, the arrays in it, and the values of names."""
     values = _values(options.at)
     arrays = inputs(options.inputs)
     declared = {x.name: x for x in arrays}
@@ -55,18 +55,20 @@ def task(options: argparse.Namespace) -> Task:
 
 
 def formula(text: str, arrays: list[sd.Expr]) -> tuple[sd.Expr, list[sd.Expr]]:
-    """The formula of a text, of the standard input for ``-``, and its symbols in their order.
+    """Parse a formula, from the standard input for ``-``, and return it with its symbols in order.
 
     >>> formula("y*sin(x)", [])
     (y*sin(x), [y, x])
     """
     text = sys.stdin.read() if text == "-" else text.strip()
-    found = _parsed(text, arrays)
+    expression = _parsed(text, arrays)
     words = dict.fromkeys(
         _NAME.findall(unicodedata.normalize("NFKC", text))
-    )  # as Python reads them
+    )  # Python normalises names in the same way
     places = {word: k for k, word in enumerate(words)}
-    return found, sorted(found.free_symbols, key=lambda x: places.get(x.name, len(places)))
+    return expression, sorted(
+        expression.free_symbols, key=lambda x: places.get(x.name, len(places))
+    )
 
 
 def _parsed(text: str, arrays: list[sd.Expr]) -> sd.Expr:
@@ -83,7 +85,7 @@ def _parsed(text: str, arrays: list[sd.Expr]) -> sd.Expr:
 
 
 def entries(option: str, words: str, read: Any) -> Iterable[tuple[str, Any]]:
-    """The names and what is said of each: ``x=5,A=3x3``."""
+    """Yield the names in ``x=5,A=3x3``, each with its parsed text."""
     seen = set()
     for word in words.split(","):
         name, _, text = (piece.strip() for piece in word.partition("="))
@@ -96,7 +98,7 @@ def entries(option: str, words: str, read: Any) -> Iterable[tuple[str, Any]]:
 
 
 def shape(where: str, text: str) -> tuple[int, ...]:
-    """``5`` is a vector, ``3x3`` a matrix, nothing or ``scalar`` a scalar."""
+    """Parse a shape: ``5`` is a vector, ``3x3`` a matrix, nothing or ``scalar`` a scalar."""
     if text in ("", "scalar"):
         return ()
     if not _LENGTHS.fullmatch(text):
@@ -105,7 +107,7 @@ def shape(where: str, text: str) -> tuple[int, ...]:
 
 
 def written(lengths: Sequence[object]) -> str:
-    """A shape in words: ``a number``, ``an array of 3``, ``an array of 2x2``.
+    """Write a shape in words: ``a number``, ``an array of 3``, ``an array of 2x2``.
 
     >>> written(()), written((2, 2))
     ('a number', 'an array of 2x2')
@@ -114,27 +116,27 @@ def written(lengths: Sequence[object]) -> str:
 
 
 def inputs(words: str) -> list[sd.Expr]:
-    """The symbols of ``x,q=3,A=2x2``, with their shapes."""
+    """Return the symbols of ``x,q=3,A=2x2``, with their shapes."""
     if not words.strip():
         return []
-    found = entries("--inputs", words, shape)
-    return [sd.symbol(name, lengths) if lengths else symbol(name) for name, lengths in found]
+    shapes = entries("--inputs", words, shape)
+    return [sd.symbol(name, lengths) if lengths else symbol(name) for name, lengths in shapes]
 
 
 def symbol(text: str, arrays: Iterable[sd.Expr] = ()) -> sd.Expr:
-    """The variable of this name, or an element ``q[0]``; a usage error if it is none."""
+    """Return the variable with this name, or an element ``q[0]``; else a usage error."""
     word = text.strip()
     name, bracket, _ = word.partition("[")
-    found = sd.parse(name, arrays) if name.isidentifier() else None
-    if found is None or not isinstance(found.op, ops.Symbol):
-        apart = "; names stand apart, as in x y" if re.search(r"[\s,]", name) else ""
-        raise Failure(f"{word!r} is not the name of a variable{apart}", 2)
-    return _parsed(word, list(arrays)) if bracket else found
+    variable = sd.parse(name, arrays) if name.isidentifier() else None
+    if variable is None or not isinstance(variable.op, ops.Symbol):
+        hint = "; separate names by spaces, as in x y" if re.search(r"[\s,]", name) else ""
+        raise Failure(f"{word!r} is not the name of a variable{hint}", 2)
+    return _parsed(word, list(arrays)) if bracket else variable
 
 
 def variables(words: Iterable[str], arrays: list[sd.Expr]) -> list[tuple[sd.Expr, int]]:
-    """Variables and how often to differentiate by each: ``x 2 y`` is x twice, then y."""
-    found: list[tuple[sd.Expr, int]] = []
+    """Parse variables with counts: ``x 2 y`` differentiates by x twice, then by y."""
+    orders: list[tuple[sd.Expr, int]] = []
     counted = True  # whether a count would be a second one
     for word in map(str.strip, words):
         if not word.isdecimal():
@@ -144,26 +146,26 @@ def variables(words: Iterable[str], arrays: list[sd.Expr]) -> list[tuple[sd.Expr
                     f"{word} is {written(x.shape)}: symdiff diff takes numbers, as its element "
                     f"{word}[{', '.join('0' * x.ndim)}]; symdiff grad takes arrays"
                 )
-            found.append((x, 1))
+            orders.append((x, 1))
             counted = False
             continue
         if counted:
             raise Failure(f"the count {word} follows no variable", 2)
-        found[-1] = found[-1][0], int(word) if len(word) < 9 else MOST_ORDER + 1
+        orders[-1] = orders[-1][0], int(word) if len(word) < 9 else MOST_ORDER + 1
         counted = True
-    if sum(count for _, count in found) > MOST_ORDER:
+    if sum(count for _, count in orders) > MOST_ORDER:
         raise Failure(f"derivatives go up to order {MOST_ORDER}", 2)
-    return found
+    return orders
 
 
 # Values -------------------------------------------------------------------------------------------
 
 
 def _values(words: Iterable[str]) -> dict[str, sd.Expr]:
-    """The values that ``--at`` gives to names, exact."""
+    """Return the exact values that ``--at`` assigns to names."""
     values: dict[str, sd.Expr] = {}
     for word in words:
-        # A comma may also stand between the operands of a function.
+        # A comma may also separate the operands of a function.
         for part in re.split(r",(?=\s*[^\W\d]\w*\s*=[^=])", word):
             name, equals, text = (piece.strip() for piece in part.partition("="))
             if not (equals and text and name.isidentifier()):
@@ -176,34 +178,34 @@ def _values(words: Iterable[str]) -> dict[str, sd.Expr]:
 
 
 def _exact(name: str, text: str) -> sd.Expr:
-    """An exact number: a decimal or fraction, or a formula of such; an array is a list of them."""
+    """Parse an exact number: a decimal, a fraction, a formula of these, or a list of them."""
     try:
         return sd.constant(number.decimal(text))
-    except ValueError:  # it is a formula, then
+    except ValueError:  # the text is a formula
         pass
     try:
-        found = sd.parse(_DECIMAL.sub(lambda decimal: f"({number.decimal(decimal[0])})", text))
+        expression = sd.parse(_DECIMAL.sub(lambda decimal: f"({number.decimal(decimal[0])})", text))
     except ValueError as error:
-        said = str(error).splitlines()[0]
+        message = str(error).splitlines()[0]
         several = text[0] not in "([" and set(text) & set(",=")
         remedy = "; write --at x=1,y=2 for two values, [1, 2] for an array" if several else ""
-        raise Failure(f"--at {name}={text}: {said}{remedy}") from None
-    if found.free_symbols:
-        names = ", ".join(x.name for x in found.free_symbols)
+        raise Failure(f"--at {name}={text}: {message}{remedy}") from None
+    if expression.free_symbols:
+        names = ", ".join(x.name for x in expression.free_symbols)
         raise Failure(f"--at {name}={text}: the value depends on {names}")
-    if not all(map(mpmath.isfinite, np.ravel(value(found, 5, {})))):
+    if not all(map(mpmath.isfinite, np.ravel(value(expression, 5, {})))):
         raise Failure(f"--at {name}={text}: this is not a finite number")
-    return found
+    return expression
 
 
 def missing(names: Sequence[str]) -> Failure:
-    """The failure that asks for the values of names."""
+    """Return the failure that asks for the values of names."""
     places = ",".join(f"{name}=..." for name in names)
     return Failure(f"no value for {', '.join(names)}; give it, as in --at {places}")
 
 
 def value(expr: sd.Expr, digits: int, values: dict[str, sd.Expr]) -> Any:
-    """The value of an expression to some digits: a number, or NumPy's array of them."""
+    """Return the value of an expression to some digits: a number, or a NumPy array of numbers."""
     absent = sorted(x.name for x in expr.free_symbols if x.name not in values)
     if absent:
         raise missing(absent)
@@ -214,17 +216,17 @@ def value(expr: sd.Expr, digits: int, values: dict[str, sd.Expr]) -> Any:
 
 
 def digits(text: str) -> int:
-    """``--digits``, for argparse."""
+    """Parse ``--digits`` for argparse."""
     return whole(text, 1, _MOST_DIGITS)
 
 
 def order(text: str) -> int:
-    """``--order``, for argparse."""
+    """Parse ``--order`` for argparse."""
     return whole(text, 1, MOST_ORDER)
 
 
 def whole(text: str, least: int, most: int) -> int:
-    """A whole number in a range, for argparse; of at most nine digits."""
+    """Parse an integer in a range for argparse; it has at most nine digits."""
     if not text.isdecimal() or len(text) > 9 or not least <= int(text) <= most:
         raise argparse.ArgumentTypeError(f"{text} is not a number from {least} to {most}")
     return int(text)

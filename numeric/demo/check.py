@@ -1,4 +1,4 @@
-"""One equation, from text to verdict: differentiate, lower, evaluate, ask both oracles."""
+"""One equation, from text to verdict: differentiate, lower, evaluate, compare with oracles."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 PRECISE_POINTS, DIFFERENCE_POINTS = 20, 1000
 
 PRECISE_TOLERANCE = 1e-10
-"""Of the scale of terms: a derivative further than this from the 80-digit one is wrong."""
+"""The largest error of a right derivative against 80 digits, relative to the scale of terms."""
 
 NEGLIGIBLE = 1e-60
-"""Of a derivative's unit: below this, 80 digits cannot tell a derivative from zero."""
+"""The size, in a derivative's unit, below which 80 digits cannot distinguish it from zero."""
 
 MOST_ESTIMATES = 10.0
-"""A derivative further than this many error estimates from the differences is wrong."""
+"""The largest distance of a right derivative from the differences, in error estimates."""
 
 SHARP = 1e-4
-"""Of a derivative's unit or scale: less sure than this, differences could miss 0.1 %."""
+"""An estimate above this part of a derivative's unit or scale could miss errors of 0.1 %."""
 
 MOST_DROPPED = MOST_BLUNT = 0.01
-"""The part of the points that may be outside the domain, or where differences may be unsure."""
+"""The part of the points that may be outside the domain, or where differences may be blunt."""
 
 RUNS = 3
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out for one equation; ``failures`` says in words what is wrong."""
+    """The results for one equation; ``failures`` describes each fault."""
 
     number: str
     derivatives: int
@@ -61,7 +61,7 @@ class Result:
 
 
 def check(equation: Equation, points: int) -> Result:
-    """Differentiate the equation twice by everything, and cross-check every derivative.
+    """Differentiate the equation twice by every variable, and cross-check every derivative.
 
     >>> from numeric.demo.equations import load
     >>> result = check(load()[7], 50)
@@ -74,12 +74,12 @@ def check(equation: Equation, points: int) -> Result:
     sample = equation.sample(points)
     values, seconds = _timed(function, sample)
     inside = np.isfinite(values[0])
-    points_, known = (
+    usable, known = (
         sample[:, inside],
         dict(zip(derivatives.by_order, values[:, inside], strict=True)),
     )
-    precise = _precise_errors(derivatives, equation, *_first(PRECISE_POINTS, points_, known))
-    distant, blunt = _differences(derivatives, equation, *_first(DIFFERENCE_POINTS, points_, known))
+    precise = _precise_errors(derivatives, equation, *_first(PRECISE_POINTS, usable, known))
+    distant, blunt = _differences(derivatives, equation, *_first(DIFFERENCE_POINTS, usable, known))
     dropped = points - int(inside.sum())
     failures = [
         *_too_many("points outside the real domain", dropped / points, MOST_DROPPED),
@@ -111,7 +111,7 @@ def check(equation: Equation, points: int) -> Result:
 
 
 def name(order: Order, equation: Equation) -> str:
-    """A derivative in words.
+    """Name a derivative in words.
 
     >>> from numeric.demo.equations import load
     >>> [name(order, load()[7]) for order in ((), (1,), (0, 1))]
@@ -127,10 +127,10 @@ def name(order: Order, equation: Equation) -> str:
 
 
 def _timed(function: Any, sample: Array) -> tuple[Array, float]:
-    """All outputs at all points, of shape (outputs, points), and the seconds of the fastest run."""
+    """Return all outputs at all points, shape (outputs, points), and the fastest run's seconds."""
     best = np.inf
     for _ in range(RUNS):
-        with np.errstate(all="ignore"):  # points outside the domain are counted, not warned of
+        with np.errstate(all="ignore"):  # points outside the domain are counted, without a warning
             start = time.perf_counter()
             values = function(*sample)
             best = min(best, time.perf_counter() - start)
@@ -153,7 +153,7 @@ def _scales(derivatives: Derivatives, points: Array) -> Values:
 
 
 def _unit(order: Order, equation: Equation, values: Values) -> float:
-    """A derivative's natural size: the largest value, over the ranges of the variables."""
+    """Return a derivative's natural size: the largest value, divided by the variables' ranges."""
     largest = np.abs(values[()]).max(initial=0)
     return float(largest / np.prod(equation.width[list(order)]))
 
@@ -164,7 +164,7 @@ def _unit(order: Order, equation: Equation, values: Values) -> float:
 def _precise_errors(
     derivatives: Derivatives, equation: Equation, points: Array, values: Values
 ) -> dict[Order, float]:
-    """The worst distance of each from its 80-digit value, relative to the scale of terms."""
+    """Return the worst distance of each from its 80-digit value, relative to the scale of terms."""
     value = multiprecision(derivatives.value, derivatives.symbols)
     scales = _scales(derivatives, points)
     errors = {}
@@ -174,7 +174,7 @@ def _precise_errors(
         distance = np.abs(ours - reference)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = np.where(distance <= floor, 0.0, distance / scales[order])
-        # nan is no error that passes.
+        # nan must not pass as a small error.
         errors[order] = float(np.nan_to_num(relative, nan=np.inf).max(initial=0))
     return errors
 
@@ -182,10 +182,10 @@ def _precise_errors(
 def _differences(
     derivatives: Derivatives, equation: Equation, points: Array, values: Values
 ) -> tuple[dict[Order, float], dict[Order, float]]:
-    """By derivative: the worst distance from the differences, and the part that is blunt.
+    """Return, by derivative, the worst distance from the differences, and the blunt part of points.
 
-    Distances are in error estimates, of which the rounding error of the derivative under test,
-    ``EPS S``, is a part.  Blunt are the points at which the estimate is not ``SHARP``.
+    Distances are in error estimates.  These include the rounding error of the derivative under
+    test, ``EPS S``.  A point is blunt if its estimate is not ``SHARP``.
     """
     function = nm.lower(derivatives.value, derivatives.symbols)
 
@@ -199,10 +199,10 @@ def _differences(
     for order, ours in values.items():
         if not order:
             continue
-        found = differences.derivative(order)
-        error = found.error + EPS * scales[order]
+        estimated = differences.derivative(order)
+        error = estimated.error + EPS * scales[order]
         judged = np.isfinite(error)
-        distance = np.abs(ours - found.value)[judged] / error[judged]
+        distance = np.abs(ours - estimated.value)[judged] / error[judged]
         distant[order] = float(np.nan_to_num(distance, nan=np.inf).max(initial=0))
         size = np.maximum(scales[order], _unit(order, equation, values))
         blunt[order] = float(np.mean(~(error <= SHARP * size))) if size.size else 1.0

@@ -1,4 +1,4 @@
-"""The command: options, the table as it grows, the file, the summary line, the exit status."""
+"""The command: options, the growing table, the file, the summary line, the exit status."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ evaluated at {{points}} points.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the equations; the exit status is 0 if every derivative agrees with both oracles."""
+    """Check the equations; return 0 if every derivative agrees with both oracles."""
     options = _options(arguments)
     start = time.perf_counter()
     chosen: list[Equation] = options.equations
@@ -70,16 +70,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--points",
         type=_positive,
         default=POINTS,
-        help=f"points an equation is evaluated at (default {POINTS})",
+        help=f"the number of points for each equation (default {POINTS})",
     )
     parser.add_argument(
-        "--equations", metavar="ID,...", help="only these, such as I.6.2,II.11.3 (default all)"
+        "--equations",
+        metavar="ID,...",
+        help="only these equations, such as I.6.2,II.11.3 (default all)",
     )
     parser.add_argument(
         "--output",
         type=Path,
         default=Path("out") / "feynman.md",
-        help="where to write the table (default %(default)s)",
+        help="the file of the table (default %(default)s)",
     )
     options = parser.parse_args(arguments)
     numbers = options.equations.split(",") if options.equations else list(known)

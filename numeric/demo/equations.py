@@ -1,4 +1,4 @@
-"""The equations of the Feynman Symbolic Regression Database, and points to look at them."""
+"""The equations of the Feynman Symbolic Regression Database, and points to evaluate them at."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Equation:
         return np.subtract(self.high, self.low)
 
     def differentiate(self) -> Derivatives:
-        """The parsed formula and its derivatives by every variable, to second order.
+        """Parse the formula and differentiate it by every variable, to second order.
 
         >>> [str(e) for e in load()[7].differentiate().by_order.values()]
         ['mu*Nn', 'Nn', 'mu', '0', '1', '0']
@@ -47,12 +47,13 @@ class Equation:
         return differentiate(sd.parse(self.formula), [sd.symbol(name) for name in self.names])
 
     def sample(self, points: int) -> NDArray[np.float64]:
-        """Points drawn uniformly from the ranges, shape (variables, points); always the same.
+        """Draw points uniformly from the ranges, shape (variables, points); always the same points.
 
         >>> load()[0].sample(3).shape
         (1, 3)
         """
-        # The equation's own number seeds, so that a selection of equations sees the same points.
+        # Seed with the equation's own number, so that any selection of equations has the same
+        # points.
         generator = np.random.default_rng([SEED, *self.number.encode()])
         unit = generator.random((len(self.names), points))
         x = np.array(self.low)[:, None] + self.width[:, None] * unit
@@ -60,7 +61,7 @@ class Equation:
 
 
 def load() -> list[Equation]:
-    """The 100 equations, in the order of the table.
+    """Return the 100 equations, in the order of the table.
 
     Source: Udrescu and Tegmark, Science Advances 6, eaay2631 (2020).
 

@@ -1,4 +1,4 @@
-"""Formulas as what other libraries take: ``scipy`` for optimisers and solvers, ``solve_ivp``.
+"""Exports to other libraries: ``scipy`` for optimisers and solvers, ``solve_ivp`` for ODEs.
 
 >>> import numpy as np
 >>> import symdiff as sd
@@ -19,7 +19,7 @@ from symdiff.guesses import missing
 __all__ = ["Equations", "Problem", "scipy", "solve_ivp"]
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name as an attribute of the module
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.export'", name, EXPORT, sys.modules[__name__])

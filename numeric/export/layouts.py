@@ -1,4 +1,4 @@
-"""Unknowns as one flat vector, and formulas in it: what solvers take."""
+"""Unknowns as one flat vector, and formulas of it, as solvers need them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Layout:
-    """Where symbols stand in one flat vector: in their order, each row by row (in C order)."""
+    """The positions of symbols in one flat vector: in their order, each in C order (by rows)."""
 
     def __init__(self, symbols: Sequence[Expr], single: bool) -> None:
         self.names = tuple([x.name for x in symbols])
@@ -34,25 +34,26 @@ class Layout:
         self._open = any(isinstance(dim, str) for shape in self.shapes for dim in shape)
 
     def pack(self, /, *values: object, **named: object) -> np.ndarray:
-        """The flat vector of values, given in the order of the unknowns or by name.
+        """Return the flat vector of values, given in the order of the unknowns or by name.
 
-        Raises TypeError for values that are missing, unknown or given twice, ShapeError for one
-        of another shape than its unknown's.
+        Raises TypeError for missing, unknown and repeated values, and ShapeError for a value whose
+        shape differs from its unknown's.
         """
         if len(values) > len(self.names):
             raise TypeError(f"pack: {len(self.names)} unknowns ({self}), {len(values)} values")
-        given = dict(zip(self.names, values, strict=False))
+        by_name = dict(zip(self.names, values, strict=False))
         for name, value in named.items():
-            if name in given or name not in self.names:
-                what = "is given twice" if name in given else "is no unknown"
+            if name in by_name or name not in self.names:
+                what = "is given twice" if name in by_name else "is not an unknown"
                 raise TypeError(f"pack: {name} {what}; the unknowns are {self}")
-            given[name] = value
-        missing = [name for name in self.names if name not in given]
+            by_name[name] = value
+        missing = [name for name in self.names if name not in by_name]
         if missing:
             raise TypeError(f"pack: no value for {', '.join(missing)}; the unknowns are {self}")
         parts = []
         for name, shape in zip(self.names, self.shapes, strict=True):
-            array = reals("pack", name, given[name]).astype(float)
+            array = reals("pack", name, by_name[name]).astype(float)
+            # An unknown of open length takes any vector.
             if array.shape != shape and not (self._open and array.ndim == 1):
                 raise ShapeError(
                     f"pack: {name}: expected shape {shape_text(shape)}, "
@@ -62,10 +63,10 @@ class Layout:
         return np.concatenate(parts)
 
     def unpack(self, vector: Any, /) -> Any:
-        """The unknowns in their shapes: one array if there is one, else a tuple of arrays.
+        """Return the unknowns in their shapes: one array if there is one, else a tuple of arrays.
 
-        Axes after the first, as those of the times in a solution of ``solve_ivp``, stay behind.
-        Raises ShapeError for a vector of another length.
+        Axes after the first stay last, such as the times in a solution of ``solve_ivp``.  Raises
+        ShapeError for a vector of another length.
         """
         array = reals("unpack", "vector", vector)
         if self._open:
@@ -78,18 +79,18 @@ class Layout:
                 f"got shape {shape_text(array.shape)}"
             )
         ends = np.cumsum(sizes)
-        found = [
+        parts = [
             array[end - size : end].reshape((*shape, *array.shape[1:]))
             for end, size, shape in zip(ends, sizes, shapes, strict=True)
         ]
-        return found[0] if self._single else tuple(found)
+        return parts[0] if self._single else tuple(parts)
 
     def __str__(self) -> str:
         return ", ".join(self.names)
 
 
 class Flat(NamedTuple):
-    """Formulas of one vector: each has at most one axis."""
+    """Formulas of one vector; each has at most one axis."""
 
     outputs: tuple[Expr, ...]
     vector: Expr
@@ -103,26 +104,26 @@ def flattened(
     data: Mapping[str, object],
     others: Sequence[Expr] = (),
 ) -> Flat:
-    """``outputs`` with values for their data and one vector for their unknowns.
+    """Insert values for the data of ``outputs``, and replace their unknowns by one vector.
 
     Args:
-        what: who asks, for messages.
+        what: the caller, for messages.
         outputs: expressions.
         unknowns: a symbol, or a list or tuple of symbols.
         data: values by name.
-        others: symbols that stay what they are.
+        others: symbols to keep.
 
-    Raises TypeError for unknowns that are no symbols, for names of data that the outputs do not
-    depend on and for dtypes that do not fit; ValueError for symbols without a value and for
-    lengths that are not known; ShapeError for values of other shapes than their symbols'.
+    Raises TypeError for unknowns that are not symbols, for names of data that do not occur in the
+    outputs, and for wrong dtypes.  Raises ValueError for symbols without a value and for unknown
+    lengths, and ShapeError for values whose shapes differ from their symbols'.
     """
     xs, single = unknown_symbols(what, unknowns, others)
     exprs = [as_expr(y) for y in outputs]
     xs = in_terms_of(exprs, what, xs)
     given = _data(what, exprs, [*xs, *others], data)
-    # The unknowns go through it too: a length that the data have is theirs from now on.
-    found = substitute([*exprs, *xs], given)
-    exprs, xs = list(found[: len(exprs)]), list(found[len(exprs) :])
+    # Substitute in the unknowns, too: their symbolic lengths may be known from the data.
+    substituted = substitute([*exprs, *xs], given)
+    exprs, xs = list(substituted[: len(exprs)]), list(substituted[len(exprs) :])
     layout = Layout(xs, single)
     if single and len(xs[0].shape) == 1:
         return Flat(tuple([_row(y) for y in exprs]), xs[0], layout)
@@ -133,7 +134,7 @@ def flattened(
 def unknown_symbols(
     what: str, unknowns: Any, others: Sequence[Expr] = ()
 ) -> tuple[list[Expr], bool]:
-    """The symbols, and whether one was given by itself; all real, and none of ``others``."""
+    """Return the symbols, and whether a bare symbol was given; all real, and none of ``others``."""
     single = not isinstance(unknowns, list | tuple)
     xs = [unknowns] if single else list(unknowns)
     if not xs:
@@ -151,7 +152,7 @@ def unknown_symbols(
 def _data(
     what: str, outputs: Sequence[Expr], xs: Sequence[Expr], data: Mapping[str, object]
 ) -> dict[Expr, object]:
-    """The values by symbol; every symbol that is not among ``xs`` has one."""
+    """Return the values by symbol; refuse symbols without one, except those in ``xs``."""
     rest = {x.name: x for x in in_order(free_symbols([*outputs, *xs])) if x not in set(xs)}
     known = ", ".join(rest) or "nothing"
     for name in data:
@@ -167,7 +168,7 @@ def _data(
 
 
 def _vector(what: str, xs: Sequence[Expr], taken: Sequence[str]) -> tuple[Expr, dict[Expr, Expr]]:
-    """A vector, and what each symbol is in it."""
+    """Return a vector, and the part of it that replaces each symbol."""
     lengths: list[int] = []
     for x in xs:
         dims = [dim for dim in x.shape if isinstance(dim, str)]
@@ -190,17 +191,17 @@ def _vector(what: str, xs: Sequence[Expr], taken: Sequence[str]) -> tuple[Expr, 
 
 
 def _row(y: Expr) -> Expr:
-    """An expression with at most one axis."""
+    """Flatten an expression to at most one axis."""
     return y.ravel() if len(y.shape) > 1 else y
 
 
 def joined(outputs: Sequence[Expr]) -> Expr:
-    """Several expressions of at most one axis as one vector."""
+    """Join several expressions of at most one axis to one vector."""
     return concat([y if y.shape else y.reshape(1) for y in outputs])
 
 
 def check_parts(name: str, maker: str, function: object, layout: object) -> None:
-    """Raise TypeError unless these are what a class of this package is made of."""
+    """Raise TypeError unless ``function`` and ``layout`` come from this package's makers."""
     if not isinstance(function, Function):
         raise unfit(name, "function", f"a Function, from export.{maker}", function)
     if not isinstance(layout, Layout):

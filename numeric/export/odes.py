@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @door
 def solve_ivp(rhs: object, y: object, /, t: Expr | None = None, **data: object) -> Equations:
-    """The equations ``dy/dt = rhs`` with their Jacobian, as ``scipy.integrate.solve_ivp`` has them.
+    """Return the equations ``dy/dt = rhs`` with their Jacobian for ``scipy.integrate.solve_ivp``.
 
     Args:
-        rhs: the expression of dy/dt, of the shape of y; for several unknowns a list or tuple of
-            expressions, one for each, of its shape.
+        rhs: the expression of dy/dt, of the shape of y; for several unknowns a list or tuple with
+            an expression of the same shape for each.
         y: the unknowns: a symbol of any shape, or a list or tuple of symbols.
         t: the symbol of time, if the equations depend on it.
         data: the values of all other symbols, by name.
 
-    Vectors are as those of ``scipy``.  The implicit methods, Radau, BDF and LSODA, take ``jac``.
-    ``vectorized`` stays False.  Raises what ``scipy`` does, and ShapeError for a right-hand side
-    that has not the shape of its unknown.
+    Vectors have the layout of ``scipy``.  The implicit methods, Radau, BDF and LSODA, take ``jac``.
+    ``vectorized`` stays False.  Raises the errors of ``scipy``, and ShapeError for a right-hand
+    side whose shape differs from its unknown's.
 
     >>> import symdiff as sd
     >>> y, mu = sd.symbol("y", 2), sd.symbol("mu")
@@ -65,9 +65,9 @@ def solve_ivp(rhs: object, y: object, /, t: Expr | None = None, **data: object) 
 
 
 class Equations:
-    """What ``scipy.integrate.solve_ivp`` asks for: ``fun`` and ``jac``; made by ``solve_ivp``.
+    """The functions ``fun`` and ``jac`` for ``scipy.integrate.solve_ivp``; made by ``solve_ivp``.
 
-    ``function`` is the lowered Function of time and vector behind them.
+    ``function`` is the lowered Function of time and vector that computes both.
     """
 
     def __init__(self, function: Function, layout: Layout) -> None:
@@ -75,22 +75,22 @@ class Equations:
         self.function, self.layout = function, layout
 
     def fun(self, t: object, y: object) -> NDArray[np.float64]:
-        """dy/dt."""
-        found: NDArray[np.float64] = self.function(t, reals("fun", "y", y))
-        return found
+        """Return dy/dt."""
+        slope: NDArray[np.float64] = self.function(t, reals("fun", "y", y))
+        return slope
 
     def jac(self, t: object, y: object) -> NDArray[np.float64]:
-        """The Jacobian of ``fun`` by y: ``J[i, j]``."""
+        """Return the Jacobian of ``fun`` by y: ``J[i, j]``."""
         vector = self.function.inputs[1]
-        found: NDArray[np.float64] = self.function.jacobian(t, reals("jac", "y", y), wrt=vector)
-        return found
+        matrix: NDArray[np.float64] = self.function.jacobian(t, reals("jac", "y", y), wrt=vector)
+        return matrix
 
     def pack(self, /, *values: object, **named: object) -> NDArray[np.float64]:
-        """The vector of values of the unknowns, given in their order or by name."""
+        """Return the vector of values of the unknowns, given in their order or by name."""
         return self.layout.pack(*values, **named)
 
     def unpack(self, vector: object, /) -> Any:
-        """The unknowns in their shapes, in a vector or in a solution, whose last axis is time's.
+        """Return the unknowns in their shapes, from a vector or a solution with time as last axis.
 
         >>> import symdiff as sd
         >>> a, b = sd.symbols("a b")

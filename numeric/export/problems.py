@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @door
 def scipy(expr: Any, x: Any, /, **data: Any) -> Problem:
-    """The formula with its derivatives as ``scipy.optimize`` takes them.
+    """Export the formula with its derivatives for ``scipy.optimize``.
 
     Args:
         expr: an expression: a scalar, to be minimised; one of any other shape, or a list or tuple
@@ -32,13 +32,13 @@ def scipy(expr: Any, x: Any, /, **data: Any) -> Problem:
         x: the unknowns: a symbol of any shape, or a list or tuple of symbols.
         data: the values of all other symbols, by name.
 
-    SciPy's vectors hold the unknowns one after the other, each row by row; ``pack`` and ``unpack``
-    go from one to the other.  An array of values is likewise a vector.  SciPy itself is not needed
-    to make the problem.
+    SciPy's vectors hold the unknowns one after the other, each by rows.  ``pack`` and ``unpack``
+    convert between both forms.  An array of values is a vector, too.  Making the problem does not
+    need SciPy.
 
-    Raises TypeError for unknowns that are no symbols and for data that the formula does not have,
-    ValueError for symbols without a value and for lengths that are not known, ShapeError for data
-    of other shapes than their symbols'.
+    Raises TypeError for unknowns that are not symbols and for data that the formula lacks.  Raises
+    ValueError for symbols without a value and for unknown lengths, and ShapeError for data whose
+    shapes differ from their symbols'.
 
     >>> import symdiff as sd
     >>> w, t, seen = sd.symbol("w", 2), sd.symbol("t", "n"), sd.symbol("seen", "n")
@@ -57,7 +57,7 @@ def scipy(expr: Any, x: Any, /, **data: Any) -> Problem:
 
 
 class Problem:
-    """What ``scipy.optimize`` asks for, as functions of one vector; made by ``scipy``.
+    """Functions of one vector for ``scipy.optimize``; made by ``scipy``.
 
     ==================  =======================================================================
     ``minimize``        ``fun``, ``jac`` (the gradient), ``hess``, ``hessp`` of a scalar formula
@@ -65,7 +65,7 @@ class Problem:
     ``least_squares``   ``fun`` (the residuals), ``jac`` of formulas
     ==================  =======================================================================
 
-    ``function`` is the lowered Function behind them.  Derivatives are made when first used.
+    ``function`` is the lowered Function that computes them.  Derivatives are compiled on first use.
     """
 
     def __init__(self, function: Function, layout: Layout) -> None:
@@ -74,21 +74,21 @@ class Problem:
         self._vector = bool(function.outputs[0].shape)
 
     def fun(self, x: object) -> Any:
-        """The value, or the vector of values."""
+        """Return the value, or the vector of values."""
         return self.function(reals("fun", "x", x))
 
     def jac(self, x: object) -> NDArray[np.float64]:
-        """The gradient of a scalar formula; the Jacobian, ``J[i, j] = dy_i/dx_j``, of others."""
-        found: NDArray[np.float64]
+        """Return the gradient of a scalar formula, else the Jacobian ``J[i, j] = dy_i/dx_j``."""
+        derivative: NDArray[np.float64]
         if self._vector:
-            found = self.function.jacobian(reals("jac", "x", x))
+            derivative = self.function.jacobian(reals("jac", "x", x))
         else:
-            found = self.function.grad(reals("jac", "x", x))
-        return found
+            derivative = self.function.grad(reals("jac", "x", x))
+        return derivative
 
     @property
     def hess(self) -> Callable[[object], NDArray[np.float64]]:
-        """The function that gives the Hessian: ``hess(x)[j, k]``.
+        """The function that returns the Hessian: ``hess(x)[j, k]``.
 
         Raises ShapeError where the formula is not a scalar.
         """
@@ -97,7 +97,7 @@ class Problem:
 
     @property
     def hessp(self) -> Callable[[object, object], NDArray[np.float64]]:
-        """The function that gives the Hessian times a vector, without the Hessian: ``hessp(x, p)``.
+        """The function for the Hessian times a vector, without the Hessian: ``hessp(x, p)``.
 
         Raises ShapeError where the formula is not a scalar.
         """
@@ -105,14 +105,14 @@ class Problem:
         return self._hessp
 
     def _hess(self, x: object) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.function.hessian(reals("hess", "x", x))
-        return found
+        matrix: NDArray[np.float64] = self.function.hessian(reals("hess", "x", x))
+        return matrix
 
     def _hessp(self, x: object, p: object) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self.function.hvp(
+        product: NDArray[np.float64] = self.function.hvp(
             reals("hessp", "x", x), reals("hessp", "p", p)
         )
-        return found
+        return product
 
     def _scalar(self, method: str) -> None:
         if self._vector:
@@ -124,7 +124,7 @@ class Problem:
             )
 
     def pack(self, /, *values: object, **named: object) -> NDArray[np.float64]:
-        """The vector of values of the unknowns, given in their order or by name; see ``scipy``.
+        """Return the vector of values of the unknowns, in their order or by name; see ``scipy``.
 
         >>> import symdiff as sd
         >>> W, b = sd.symbol("W", (2, 2)), sd.symbol("b")
@@ -135,7 +135,7 @@ class Problem:
         return self.layout.pack(*values, **named)
 
     def unpack(self, vector: object, /) -> Any:
-        """The unknowns in their shapes, in a vector of SciPy's: an array, or a tuple of arrays.
+        """Return the unknowns in their shapes, from a vector: an array, or a tuple of arrays.
 
         >>> import symdiff as sd
         >>> W, b = sd.symbol("W", (2, 2)), sd.symbol("b")

@@ -1,4 +1,4 @@
-"""Values and derivatives over data in shards, which one machine need not hold.
+"""Values and derivatives over data in shards, too large for one machine.
 
 >>> import numpy as np
 >>> import symdiff as sd

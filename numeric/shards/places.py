@@ -1,4 +1,4 @@
-"""Where shards are computed: on an executor of ``concurrent.futures``, or by Dask."""
+"""Executors of shards: ``concurrent.futures``, or Dask."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ _T = TypeVar("_T")
 
 
 class _Threads(ThreadPoolExecutor):
-    """Threads, or the caller's where no others can be had: the interpreter ends, for example."""
+    """Threads; the caller's own thread if the interpreter cannot start others, as at its end."""
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **named: Any) -> Future[_T]:
-        """The result to come of a call."""
+        """Schedule a call and return its Future."""
         result: Future[_T] = Future()
-        left = [partial(fn, *args, **named)]
+        pending = [partial(fn, *args, **named)]
 
         def work() -> None:
-            with suppress(IndexError):  # it may be in the queue, and here, too
-                call = left.pop()
+            # the call may be queued and run here: only one of them gets it
+            with suppress(IndexError):
+                call = pending.pop()
                 if result.set_running_or_notify_cancel():
                     _settle(result, call)
 
@@ -59,7 +60,7 @@ def on_executor(
     shards: Sequence[tuple[Any, ...]],
     progress: Progress | None,
 ) -> Subtotal:
-    """The subtotal of all shards together; threads where there is no executor."""
+    """Return the subtotal of all shards; start threads if there is no executor."""
     if executor is None:
         with _Threads() as threads:
             return on_executor(threads, program, given, shards, progress)
@@ -74,7 +75,7 @@ def on_executor(
 
 def _in_order(futures: list[Future[Subtotal]], progress: Progress | None) -> Iterator[Subtotal]:
     total = len(futures)
-    futures.reverse()  # results are let go as they are taken
+    futures.reverse()  # pop results in order and release each one once it is used
     while futures:
         yield futures.pop().result()
         if progress is not None:
@@ -82,12 +83,12 @@ def _in_order(futures: list[Future[Subtotal]], progress: Progress | None) -> Ite
 
 
 def is_of_dask(x: object) -> bool:
-    """Whether Dask knows what x is: a Delayed, a Future."""
+    """Whether x is an object of Dask, such as a Delayed or a Future."""
     return type(x).__module__.partition(".")[0] in ("dask", "distributed")
 
 
 def is_dask_array(x: object) -> bool:
-    """Whether x is an array of Dask's."""
+    """Whether x is a Dask array."""
     return is_of_dask(x) and hasattr(x, "to_delayed") and hasattr(x, "chunks")
 
 
@@ -97,10 +98,10 @@ def by_dask(
     shards: Sequence[tuple[Any, ...]],
     progress: Progress | None,
 ) -> Subtotal:
-    """The subtotal of all shards together, as Dask is set up to compute: one graph of tasks.
+    """Compute the subtotal of all shards by Dask's current scheduler, as one graph of tasks.
 
-    Workers get the program and what is the same for all shards once.  What a lost worker had is
-    computed again.
+    Workers receive the program and the arguments common to all shards once.  Work of a lost worker
+    is computed again.
     """
     from uuid import uuid4
 
@@ -118,7 +119,7 @@ def by_dask(
         try:
             for done, future in enumerate(_completed(tasks), start=1):
                 if future.status != "finished":
-                    future.result()  # raises what went wrong
+                    future.result()  # raises the error of the shard
                 progress(done, total)
         except BaseException:
             client.cancel(tasks)
@@ -145,7 +146,7 @@ def _joined(program: ShardProgram, subtotals: Sequence[Subtotal]) -> Subtotal:
 
 
 def _client() -> Any:
-    """The client of the cluster that Dask computes on; None where it computes in this process."""
+    """Return the client of Dask's cluster; None if Dask computes in this process."""
     client = getattr(import_module("dask.base").get_scheduler(), "__self__", None)
     return client if hasattr(client, "scheduler_info") else None
 
@@ -155,7 +156,7 @@ def _completed(futures: Sequence[Any]) -> Any:
 
 
 class _Reports:
-    """Tells ``progress`` of each subtotal that a scheduler of this process has computed."""
+    """Reports to ``progress`` each subtotal that a scheduler of this process has computed."""
 
     def __init__(self, key: str, total: int, progress: Progress) -> None:
         self.key, self.total, self.progress, self.done = key, total, progress, 0

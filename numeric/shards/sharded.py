@@ -1,4 +1,4 @@
-"""``sharded``: expressions over data that comes in shards, with derivatives of every kind."""
+"""``sharded``: expressions over data in shards, with derivatives of every kind."""
 
 from __future__ import annotations
 
@@ -44,29 +44,29 @@ def sharded(
     progress: Callable[[int, int], object] | None = None,
     **options: Any,
 ) -> Sharded:
-    """``outputs`` as a function of data in shards: of arrays that were cut along the axis ``over``.
+    """Return ``outputs`` as a function of data in shards: arrays cut along the axis ``over``.
 
-    The graph proves that each shard can be computed by itself: every node works on rows one by one
-    until they are summed.  Means, weighted sums and what is added to them, as a regulariser,
-    take one pass over the data; functions of such sums inside sums, as standard deviations,
-    logsumexp, losses of standardised data, take two or more.
+    The graph proves that each shard can be computed alone: every node works on single rows until
+    they are summed.  Means, weighted sums, and terms added to them, such as a regulariser, take one
+    pass over the data.  Functions of such sums inside sums take two or more: standard deviations,
+    logsumexp, losses of standardised data.
 
     Args:
         outputs: one expression, for one value; a list or tuple of them, for a tuple of values.
-        inputs: the symbols; those with the axis ``over`` are given in shards, others whole.
+        inputs: the symbols; those with the axis ``over`` come in shards, the others in full.
         over: the name of the axis of rows, as in ``sd.symbol("X", ("n", 5))``.
-        executor: what computes shards that are arrays, of ``concurrent.futures``; threads if there
-            is none.  Shards of Dask's are computed as Dask is set up to.
-        progress: is called with the number of shards that are done in this pass, and of all.
-        options: those of ``lower``, for the program that shards run, as ``backend="native"``.
-            They run on one thread each, ``threads=1``, unless they say so.
+        executor: an executor of ``concurrent.futures`` for shards that are arrays; threads by
+            default.  Dask's shards run on Dask's scheduler.
+        progress: called with the number of finished shards in this pass, and of all shards.
+        options: options of ``lower`` for the program of a shard, such as ``backend="native"``.
+            A shard runs on one thread, ``threads=1``, by default.
 
-    Subtotals of shards are joined in a binary tree in the order of the shards: the bits of a result
-    depend on how the rows are cut, and not on who computed what when.  (BLAS on several threads may
-    round products of matrices otherwise than on one, as Dask's workers have it.)
+    A binary tree joins the subtotals in the order of the shards.  So the bits of a result depend on
+    the cuts between rows, but not on the executor or on timing.  (BLAS may round products of
+    matrices differently on several threads than on one, as on Dask's workers.)
 
-    Raises NotAdditive, with the reason and the ``node``, where rows cannot be told apart,
-    ShapeError where no input has the axis, and what ``lower`` raises.
+    Raises NotAdditive, with the reason and the ``node``, where rows are not independent.  Raises
+    ShapeError if no input has the axis, and the errors of ``lower``.
 
     >>> import numpy as np
     >>> x = sd.symbol("x", "n")
@@ -87,10 +87,10 @@ def sharded(
 
 
 class _Walk(NamedTuple):
-    """One pass: what is computed before it, what its shards run, and what they take and keep.
+    """One pass: the Function before it, the program of its shards, and the operands of the program.
 
-    ``given`` are the places, among all that is given, of what its shards take, and ``kept`` those
-    among all that a shard kept.
+    ``given`` are the positions, among all results before a pass, of those that its shards need.
+    ``kept`` are the positions among all values that a shard kept.
     """
 
     before: Function | None
@@ -100,7 +100,7 @@ class _Walk(NamedTuple):
 
 
 class _Task:
-    """A plan, lowered: the passes over the shards, and the results of their sums."""
+    """A lowered plan: the passes over the shards, and the Function of their sums."""
 
     def __init__(
         self, outputs: Sequence[Expr], plan: Plan, of: Sharded, tangents: tuple[Expr, ...] = ()
@@ -133,7 +133,7 @@ class _Task:
         self.after = lower(plan.results, (*others, *wholes, *given, plan.rows))
         self.real = [is_real(y) for y in outputs]
         self.numbers = [x.dtype is float for x in others]
-        # Data of the formula takes part in the precision of a call.
+        # Data in the formula takes part in the precision of a call.
         data = [x.op.value.dtype for x in topological(contents) if x.op.__class__ is ops.Constant]
         self.data = [dtype for dtype in data if dtype.kind != "b"]
 
@@ -143,13 +143,14 @@ def _places(symbols: Sequence[Expr], used: Container[Expr]) -> tuple[int, ...]:
 
 
 class Sharded:
-    """Expressions over data in shards; ``sharded`` makes it.
+    """Expressions over data in shards; made by ``sharded``.
 
-    Data with rows is a list of shards, or an array of Dask's whose chunks are.  A shard is an
-    array, or a Delayed or Future of Dask's.  All other arguments are arrays, the same for all
-    shards.  Shards may have different numbers of rows, and none.
+    Data with rows is a list of shards, or a Dask array whose chunks are the shards.  A shard is an
+    array, or a Delayed or Future of Dask.  All other arguments are arrays, the same for all shards.
+    Shards may have different numbers of rows, also 0.
 
-    ``inputs`` are the symbols of the arguments, ``passes`` is how often a value reads the data.
+    ``inputs`` are the symbols of the arguments.  ``passes`` is the number of times that a value
+    reads the data.
     """
 
     def __init__(
@@ -170,7 +171,7 @@ class Sharded:
         self._many, self._executor, self._progress = many, executor, progress
         self._tasks: dict[Any, _Task] = {}
         self._counted: tuple[list[Any], int] = ([], 0)
-        plan = row_sums(outputs, over)  # refused now, not in a call
+        plan = row_sums(outputs, over)  # raises NotAdditive at once rather than in a call
         if len(self.axes) < max(len(self.rows), 1):
             what = ", ".join([f"{_name(x)} {x.shape}" for x in self.rows]) or "none"
             raise ShapeError(f"sharded: inputs with an axis {over}: {what}")
@@ -179,7 +180,7 @@ class Sharded:
 
     @property
     def passes(self) -> int:
-        """How often a value reads the data."""
+        """The number of times that a value reads the data."""
         return len(self._value.walks)
 
     def __repr__(self) -> str:
@@ -189,15 +190,15 @@ class Sharded:
     # What it computes -----------------------------------------------------------------------------
 
     def __call__(self, *args: object, **named: object) -> Any:
-        """The value of the output, or a tuple of those of several."""
+        """Return the value of the output, or a tuple of values of several outputs."""
         values = self._run(self._value, args, named)
         return values if self._many else values[0]
 
     def value_and_grad(self, *args: object, wrt: object = None, **named: object) -> tuple[Any, Any]:
-        """The value of a scalar output, and its derivatives, in the same passes over the data.
+        """Return the value of a scalar output and its derivatives, from the same passes.
 
-        ``wrt`` is an input that is not in shards, a symbol or its name: its derivative comes bare.
-        A list or tuple of them gives a tuple; so does None, by all that are real.
+        ``wrt`` is an input that is not in shards, as a symbol or name; its derivative is a bare
+        array.  A list or tuple of inputs gives a tuple; None stands for all real inputs.
         """
         xs = self._wrt(wrt, "value_and_grad")
         value, *grads = self._run(
@@ -211,9 +212,10 @@ class Sharded:
         return value, _as_asked(wrt, grads)
 
     def hvp(self, tangents: object, *args: object, wrt: object = None, **named: object) -> Any:
-        """The Hessian of a scalar output times ``tangents``, which have the shapes of ``wrt``.
+        """Return the Hessian of a scalar output times ``tangents`` of the shapes of ``wrt``.
 
-        Of one input, not in a list, the tangent and the product are arrays; else both are tuples.
+        For one input outside of a list, the tangent and the product are arrays; else both are
+        tuples.
         """
         return self._along("hvp", wrt, tangents, args, named, sd.hvp)
 
@@ -225,10 +227,10 @@ class Sharded:
         wrt: object = None,
         **named: object,
     ) -> Any:
-        """The generalised Gauss-Newton matrix times ``tangents``; see ``gauss_newton_product``.
+        """Return the generalised Gauss-Newton matrix times ``tangents`` (``gauss_newton_product``).
 
-        ``of`` is the part of the output that is linearised: a model's predictions.  Tangents and
-        products are those of ``hvp``.
+        ``of`` is the linearised part of the output: a model's predictions.  Tangents and products
+        have the form of those of ``hvp``.
         """
         return self._along(
             ("gauss_newton_product", of),
@@ -237,19 +239,19 @@ class Sharded:
         )
 
     def hessian(self, *args: object, wrt: object = None, **named: object) -> Any:
-        """The Hessian of a scalar output by one input, of its shape twice; the value's rank is 0.
+        """Return the Hessian of a scalar output by one input: the input's shape twice.
 
-        With several inputs in ``wrt``, a tuple of tuples of its blocks.
+        Several inputs in ``wrt`` give a tuple of tuples of blocks.
         """
         xs = self._wrt(wrt, "hessian")
 
         def blocks() -> list[Expr]:
-            found = sd.hessian(self._scalar("hessian"), list(xs))
-            return [block for row in found for block in row]
+            rows = sd.hessian(self._scalar("hessian"), list(xs))
+            return [block for row in rows for block in row]
 
-        found = self._run(self._task(("hessian", xs), blocks), args, named)
+        blocks_found = self._run(self._task(("hessian", xs), blocks), args, named)
         size = len(xs)
-        rows = [_as_asked(wrt, found[i * size : (i + 1) * size]) for i in range(size)]
+        rows = [_as_asked(wrt, blocks_found[i * size : (i + 1) * size]) for i in range(size)]
         return _as_asked(wrt, rows)
 
     # How it computes ------------------------------------------------------------------------------
@@ -263,19 +265,19 @@ class Sharded:
         named: dict[str, object],
         product: Callable[[Expr, list[Expr], list[Expr]], Sequence[Expr]],
     ) -> Any:
-        """A product with ``tangents``, which are further inputs: the same for all shards."""
+        """Return a product with ``tangents``: additional inputs, the same for all shards."""
         name = what if isinstance(what, str) else what[0]
         xs = self._wrt(wrt, name)
-        given: tuple[Any, ...] = (tangents,)
+        directions: tuple[Any, ...] = (tangents,)
         if isinstance(tangents, list | tuple):
-            given = tuple(tangents) if _several(wrt) else (np.asarray(tangents),)
-        if len(given) != len(xs):
+            directions = tuple(tangents) if _several(wrt) else (np.asarray(tangents),)
+        if len(directions) != len(xs):
             raise TypeError(f"{name}: {len(xs)} tangents expected, one for each of wrt")
         key = (what, xs)
         if key not in self._tasks:
             ts = tuple([named_dummy(f"tangent[{i}]", x.shape) for i, x in enumerate(xs)])
             self._task(key, lambda: product(self._scalar(name), list(xs), list(ts)), ts)
-        return _as_asked(wrt, self._run(self._tasks[key], args, named, given))
+        return _as_asked(wrt, self._run(self._tasks[key], args, named, directions))
 
     def _task(
         self,
@@ -285,8 +287,8 @@ class Sharded:
     ) -> _Task:
         task = self._tasks.get(key)
         if task is None:
-            found = tuple(outputs())
-            task = _Task(found, row_sums(found, self.over), self, tangents)
+            expressions = tuple(outputs())
+            task = _Task(expressions, row_sums(expressions, self.over), self, tangents)
             self._tasks[key] = task
         return task
 
@@ -298,7 +300,7 @@ class Sharded:
     def _wrt(self, wrt: object, method: str) -> tuple[Expr, ...]:
         if wrt is None:
             return tuple([x for x in self.others if x.dtype is float])
-        found = []
+        chosen = []
         keys = wrt if isinstance(wrt, list | tuple) else [wrt]
         if not keys:
             raise ValueError(f"{method}: wrt is empty")
@@ -316,8 +318,8 @@ class Sharded:
                     f"{method}: {_name(x)} is in shards, and its derivative would be; wrt may be "
                     f"{[_name(other) for other in self.others]}"
                 )
-            found.append(x)
-        return tuple(found)
+            chosen.append(x)
+        return tuple(chosen)
 
     def _run(
         self,
@@ -326,10 +328,10 @@ class Sharded:
         named: Mapping[str, object],
         more: tuple[object, ...] = (),
     ) -> tuple[Any, ...]:
-        """The passes of a task over the data, one after the other."""
+        """Run the passes of a task over the data, one after the other."""
         data = self._bound(args, named)
         shards, rows = self._shards(data)
-        # What is Dask's, and the same for all shards, is computed once.
+        # Compute Dask's arguments that all shards share once.
         data |= {_name(x): _whole(data[_name(x)]) for x in self.others}
         more = tuple(map(_whole, more))
         asked = (*[data[_name(x)] for x in self.others], *more)
@@ -344,7 +346,7 @@ class Sharded:
             return on_executor(self._executor, program, same, data, self._progress)
 
         def counted() -> int:
-            # Dask's keys name data that does not change: it is counted once for a fit.
+            # Dask's keys name immutable data, so one count serves a whole fit.
             keys = [getattr(shard[0], "key", None) for shard in shards]
             if None in keys or keys != self._counted[0]:
                 number = walked(ShardProgram(None, self.axes, (), self.over), (), shards).rows
@@ -360,7 +362,8 @@ class Sharded:
             *[reals("sharded", "tangents", v).dtype for v in more if v.__class__ not in WEAK],
         ]
         kinds = [x.dtype for x in shards[0] if isinstance(x, np.ndarray)]
-        # The first pass has the rows among its arguments: Dask may tell their dtypes to it alone.
+        # The first pass has the rows among its arguments: only it can learn the dtypes of Dask's
+        # data.
         late = np.result_type(*task.data) if task.data else np.dtype(bool)
         at_hand = len(kinds) == len(shards[0])
         frame = np.zeros((rows or 0, 0), precision([*strong, *kinds]) if at_hand else late)
@@ -377,8 +380,8 @@ class Sharded:
             arrays = [(*x, *[y[i] for i in keeps if y]) for x, y in zip(shards, kept, strict=True)]
             subtotal = walked(program, same, arrays)
             kept = [(*x, *y) for x, y in zip(kept, subtotal.kept, strict=True)]
-            rows = subtotal.rows if rows is None else rows  # where the first pass did not ask
-            if subtotal.values is None:  # no shard has a row
+            rows = subtotal.rows if rows is None else rows  # the first pass did not need the number
+            if subtotal.values is None:  # no shard has a row: compute one empty shard
                 subtotal = program.subtotal(0, same, *_computed(arrays[0]), empty=True)
                 kept[0] += subtotal.kept[0]
             assert subtotal.values is not None
@@ -395,7 +398,7 @@ class Sharded:
         if rows is None and task.counts:
             rows = counted()
         frame = np.zeros((rows or 0, 0), precision([*strong, *kinds]))
-        # Where an argument is a Tensor, so are the results.
+        # If an argument is a Tensor, the results are Tensors, too.
         last = [x if hasattr(x, "__array__") else y for x, y in zip(asked, others, strict=True)]
         results = task.after(*last, *wholes, *given, frame)
         return in_precision(task.real, results, frame.dtype)
@@ -417,15 +420,15 @@ class Sharded:
         return data
 
     def _shards(self, data: Mapping[str, Any]) -> tuple[list[tuple[Any, ...]], int | None]:
-        """The data of each shard, and the number of all rows, None where nobody knows yet."""
+        """Return the data of each shard, and the number of all rows; None while it is unknown."""
         columns, counts = {}, {}
         for name, axis in self.axes:
             parts, rows = _parts(name, axis, data[name], self.over)
             columns[name], counts[name] = parts, rows
         sizes = {name: len(parts) for name, parts in columns.items()}
         if len(set(sizes.values())) > 1:
-            found = ", ".join([f"{name} has {size}" for name, size in sizes.items()])
-            raise ValueError(f"numbers of shards differ: {found}")
+            listed = ", ".join([f"{name} has {size}" for name, size in sizes.items()])
+            raise ValueError(f"numbers of shards differ: {listed}")
         if not next(iter(sizes.values())):
             raise ValueError(f"{next(iter(sizes))}: there are no shards")
         (first, known), *rest = counts.items()
@@ -443,12 +446,12 @@ def _several(wrt: object) -> bool:
 
 
 def _as_asked(wrt: object, results: Sequence[Any]) -> Any:
-    """A tuple, or the only result where ``wrt`` is an input that is not in a list."""
+    """Return a tuple, or the only result if ``wrt`` is a single input outside of a list."""
     return tuple(results) if _several(wrt) else results[0]
 
 
 def _parts(name: str, axis: int, value: Any, over: str) -> tuple[Sequence[Any], list[int | None]]:
-    """The shards of one argument, and how many rows each has, None where nobody knows."""
+    """Return the shards of one argument, and the number of rows of each; None if unknown."""
     if is_dask_array(value):
         cut = [k for k, blocks in enumerate(value.numblocks) if blocks > 1 and k != axis]
         if cut or value.ndim <= axis:
@@ -456,7 +459,7 @@ def _parts(name: str, axis: int, value: Any, over: str) -> tuple[Sequence[Any], 
                 f"{name}: chunks are shards, cut along axis {axis}, {over}, alone; these are cut "
                 f"along {cut}: write {name}.rechunk({{{cut[0] if cut else 0}: -1}})"
             )
-        rows = [int(n) if n == n else None for n in value.chunks[axis]]  # nan if it is not known
+        rows = [int(n) if n == n else None for n in value.chunks[axis]]  # nan if unknown
         return value.to_delayed().ravel().tolist(), rows
     if not isinstance(value, list | tuple):
         raise TypeError(
@@ -471,7 +474,7 @@ def _whole(x: Any) -> Any:
 
 
 def _of_numpy(x: Any) -> Any:
-    """An argument as shards take it: arrays that are not NumPy's, as Tensors, as NumPy's."""
+    """Convert arrays of other types, such as Tensors, to NumPy's, which shards need."""
     known = isinstance(x, np.ndarray | np.generic | Expr) or not hasattr(x, "__array__")
     return x if known else np.asarray(x)
 

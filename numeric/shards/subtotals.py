@@ -1,6 +1,6 @@
-"""What a shard computes, and how the subtotals of shards make one: what workers run.
+"""The computation of a shard, and the sum of subtotals: code that workers run.
 
-Everything here is found by name when a worker unpickles it, and knows nothing of who runs it.
+Workers unpickle everything here by name.  It must not depend on the executor.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from numeric.lowering.function import Function
     from symdiff.graph.expr import Expr
 
-# So many neighbours are joined by one task: a tree of three levels, as it is for any grouping.
+# One task joins so many neighbours: three levels of the binary tree, so the grouping is the same.
 GROUP = 8
 
 
 class ShardError(RuntimeError):
-    """What went wrong on the shard of this number; the error itself is the cause."""
+    """An error on the shard with this number; the original error is the cause."""
 
     def __init__(self, message: str, shard: int) -> None:
         super().__init__(message)
@@ -38,28 +38,28 @@ class ShardError(RuntimeError):
 
 
 class Subtotal(NamedTuple):
-    """What the rows of a shard, or of neighbouring ones, contribute.
+    """The contribution of the rows of a shard, or of neighbouring shards.
 
-    ``values`` is None where there are no rows: an empty shard has nothing to say.  ``kept`` is
-    what each shard hands on to later passes.
+    ``values`` is None without rows: an empty shard contributes nothing.  ``kept`` holds the values
+    that each shard passes on to later passes.
     """
 
-    shard: int  # the first one
+    shard: int  # the first shard
     rows: int
-    kinds: tuple[str, ...]  # of the arrays: dtypes and shapes, which are the same in all shards
+    kinds: tuple[str, ...]  # dtypes and shapes of the arrays, the same in all shards
     values: tuple[Any, ...] | None
     kept: tuple[tuple[Any, ...], ...] = ()
 
 
 class Mask(NamedTuple):
-    """Truth values on their way: the places of the true ones if they are few, else bits."""
+    """A compact form of booleans: the positions of the true ones if they are few, else bits."""
 
     shape: tuple[int, ...]
     content: NDArray[Any]
 
     @classmethod
     def of(cls, values: NDArray[Any]) -> Mask:
-        """The mask of an array.
+        """Return the mask of an array.
 
         >>> Mask.of(np.arange(200) == 7).content, Mask.of(np.ones((2, 4), bool)).content
         (array([7]), array([255], dtype=uint8))
@@ -69,7 +69,7 @@ class Mask(NamedTuple):
         return cls(values.shape, places if sparse else np.packbits(values))
 
     def array(self) -> NDArray[Any]:
-        """The truth values."""
+        """Return the booleans."""
         if self.content.dtype == np.uint8:
             bits = np.unpackbits(self.content, count=math.prod(self.shape))
             return bits.view(bool).reshape(self.shape)
@@ -79,12 +79,12 @@ class Mask(NamedTuple):
 
 
 class ShardProgram:
-    """What each shard computes: a Function of its rows and of what is the same for all.
+    """The computation of a shard: a Function of its rows and of operands common to all shards.
 
-    ``rows`` are the names of the arrays that have rows, with their axis; they are the first inputs,
-    before what the shard kept in earlier passes.  The last input has the precision of the call.
-    Without a function the rows are counted.  ``joins`` are the names of NumPy's functions by which
-    the values of two subtotals become one's; outputs after these are kept for later passes.
+    ``rows`` are the names of the arrays with rows, each with its axis.  They are the first inputs,
+    before the values that the shard kept in earlier passes.  The last input has the precision of
+    the call.  Without a function only the rows are counted.  ``joins`` are the names of the NumPy
+    functions that join the values of two subtotals.  Outputs after these are kept for later passes.
     """
 
     def __init__(
@@ -107,9 +107,9 @@ class ShardProgram:
     def subtotal(
         self, shard: int, given: tuple[Any, ...], *data: Any, empty: bool = False
     ) -> Subtotal:
-        """The subtotal of one shard; ``empty``: of one without rows, too.
+        """Return the subtotal of one shard; with ``empty`` also of a shard without rows.
 
-        ``data`` are its rows and what it kept.  Raises ShardError from whatever is wrong with it.
+        ``data`` holds its rows and the values that it kept.  Any error becomes a ShardError.
         """
         try:
             arrays = [_laid_out(x) for x in data[: len(self.rows)]]
@@ -120,13 +120,13 @@ class ShardProgram:
                 return Subtotal(shard, rows, kinds, nothing, ((),))
             kept = [x.array() if isinstance(x, Mask) else x for x in data[len(self.rows) :]]
             same = [_laid_out(x) if isinstance(x, np.ndarray) else x for x in given]
-            found = self.function(*arrays, *kept, *same)
-            found = in_kind(self.function.outputs, found, same[-1].dtype)
+            values = self.function(*arrays, *kept, *same)
+            values = in_kind(self.function.outputs, values, same[-1].dtype)
             count = len(self.joins)
-            later = tuple([Mask.of(x) if x.dtype == bool else x for x in found[count:]])
+            later = tuple([Mask.of(x) if x.dtype == bool else x for x in values[count:]])
         except Exception as error:
             raise ShardError(f"shard {shard}: {type(error).__name__}: {error}", shard) from error
-        return Subtotal(shard, rows, kinds, found[:count], (later,))
+        return Subtotal(shard, rows, kinds, values[:count], (later,))
 
     def _count(self, arrays: Sequence[NDArray[Any]]) -> int:
         counts: dict[str, int] = {}
@@ -135,8 +135,8 @@ class ShardProgram:
                 raise ValueError(f"{name} has shape {x.shape}; its axis {axis} is that of rows")
             counts[name] = x.shape[axis]
         if len(set(counts.values())) > 1:
-            found = ", ".join([f"{name} has {n}" for name, n in counts.items()])
-            raise ValueError(f"numbers of rows, the axis {self.over}, differ: {found}")
+            listed = ", ".join([f"{name} has {n}" for name, n in counts.items()])
+            raise ValueError(f"numbers of rows, the axis {self.over}, differ: {listed}")
         return next(iter(counts.values()))
 
     def _kind(self, row: tuple[str, int], x: NDArray[Any]) -> str:
@@ -144,15 +144,15 @@ class ShardProgram:
         return f"{x.dtype} ({', '.join(axes)})"
 
     def joined(self, subtotals: Sequence[Subtotal]) -> Subtotal:
-        """The subtotal of neighbours: pairs are joined, then pairs of these, an odd one at last.
+        """Join the subtotals of neighbours: pairs, then pairs of these, with an odd one last.
 
-        So the order in which numbers are added is that of the shards, whoever computes them.
+        So numbers are added in the order of the shards, on any executor.
         """
-        found = list(subtotals)
-        while len(found) > 1:
-            pairs = [self._pair(a, b) for a, b in zip(found[::2], found[1::2], strict=False)]
-            found = pairs + found[2 * len(pairs) :]
-        return found[0]
+        level = list(subtotals)
+        while len(level) > 1:
+            pairs = [self._pair(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+            level = pairs + level[2 * len(pairs) :]
+        return level[0]
 
     @contained
     def _pair(self, a: Subtotal, b: Subtotal) -> Subtotal:
@@ -160,7 +160,7 @@ class ShardProgram:
             if one != other:
                 raise TypeError(
                     f"{name} is {one} in shard {a.shard} and {other} in shard {b.shard}: "
-                    "shards have to be alike"
+                    "all shards need the same dtypes and shapes"
                 )
         if a.values is None or b.values is None:
             values = b.values if a.values is None else a.values
@@ -175,7 +175,7 @@ class ShardProgram:
         return Subtotal(a.shard, a.rows + b.rows, a.kinds, values, a.kept + b.kept)
 
     def joined_in_order(self, subtotals: Iterable[Subtotal]) -> Subtotal:
-        """The same, of subtotals that come one after the other: few of them are kept at a time."""
+        """Join subtotals that arrive in order, with few of them in memory at a time."""
         levels: list[Subtotal | None] = []
         for subtotal in subtotals:
             for k, other in enumerate(levels):
@@ -185,17 +185,17 @@ class ShardProgram:
                 levels[k], subtotal = None, self._pair(other, subtotal)
             else:
                 levels.append(subtotal)
-        left = [subtotal for subtotal in levels if subtotal is not None]
-        result = left[0]
-        for subtotal in left[1:]:
+        partial = [subtotal for subtotal in levels if subtotal is not None]
+        result = partial[0]
+        for subtotal in partial[1:]:
             result = self._pair(subtotal, result)
         return result
 
 
 def in_kind(outputs: Sequence[Expr], values: Sequence[Any], precision: np.dtype) -> tuple[Any, ...]:
-    """Values in the dtypes of the outputs: as the programs of later passes take them.
+    """Convert values to the dtypes of the outputs, for the programs of later passes.
 
-    Whole numbers of real operands, as steps, come as real ones.
+    Integer functions of real operands, such as steps, return real numbers.
     """
     whole = [
         value.astype(np.int64) if y.dtype is int and value.dtype.kind == "f" else value
@@ -207,10 +207,10 @@ def in_kind(outputs: Sequence[Expr], values: Sequence[Any], precision: np.dtype)
 def in_precision(
     real: Sequence[bool], values: Sequence[Any], precision: np.dtype
 ) -> tuple[Any, ...]:
-    """Values of which the ``real`` ones have the precision of a call, as ``lower`` gives them.
+    """Convert the ``real`` values to the precision of a call, as ``lower`` does.
 
-    A narrow call has no wide numbers, though counts make some on the way; in a wide call, numbers
-    that are narrow stay so.  Tensors are as their Function made them.
+    A call in narrow precision returns no wide numbers, though counts produce some on the way.  A
+    call in wide precision keeps narrow numbers.  Tensors stay as their Function made them.
     """
     narrow = precision.kind == "f" and precision.itemsize < 8
     return tuple(
@@ -227,10 +227,10 @@ def in_precision(
 
 
 def _laid_out(x: Any) -> NDArray[Any]:
-    """The array as the wire leaves it at best: contiguous, and each element at its address.
+    """Return the array in the layout that it has after a transfer: contiguous and aligned.
 
-    The order in which NumPy and BLAS add depends on both.  What was received may begin at any
-    byte, and a view that was sent is contiguous there.
+    The order of NumPy's and BLAS's additions depends on both.  Received data may begin at any byte,
+    and a view is contiguous after a transfer.
     """
     array = np.asarray(x)
     return array if array.flags.aligned and array.flags.forc else array.copy(order="A")
@@ -242,7 +242,7 @@ def _unpickled(data: bytes) -> ShardProgram:
 
 
 def groups(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Neighbours, ``GROUP`` at a time.
+    """Yield neighbours, ``GROUP`` at a time.
 
     >>> [len(group) for group in groups(range(20))]
     [8, 8, 4]

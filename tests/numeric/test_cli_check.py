@@ -118,7 +118,7 @@ def test_all_that_an_audit_takes(run, here, asked, monkeypatch):
         ({1: "handwritten.py:loss"}, "modules are named without .py, as in handwritten:loss"),
         ({3: "handwritten.py:right"}, "--grad handwritten.py:right: modules are named without"),
         ({1: "handwritten.loss"}, "write module:function, as in handwritten:loss"),
-        ({3: "handwritten:np"}, "--grad handwritten:np: this is no function, but module"),
+        ({3: "handwritten:np"}, "--grad handwritten:np: this is not a function, but module"),
         ({1: "handwritten:lost"}, "handwritten has no lost"),
         ({3: "handwritten"}, "--grad handwritten: write module:function"),
         ({3: "os.system('ls'):x"}, "write module:function"),

@@ -165,8 +165,8 @@ def test_what_is_wrong_is_said_in_the_words_of_the_command_line(run, arguments, 
         (["latex", "x", "--at", "x=1"], "there is no option --at here"),
         (["steps", "x", "x", "--digits", "3"], "there is no option --digits here"),
         (["eval"], "the following arguments are required: FORMULA"),
-        (["diff", "x*y", "x,y"], "names stand apart, as in x y"),
-        (["diff", "x*y", "x y"], "names stand apart, as in x y"),
+        (["diff", "x*y", "x,y"], "separate names by spaces, as in x y"),
+        (["diff", "x*y", "x y"], "separate names by spaces, as in x y"),
         (["grad", "x*y", "pi"], "'pi' is not the name of a variable"),
         (["hessian", "x*y", "2"], "'2' is not the name of a variable"),
         (["eval", "x", "--at", "x"], "write name=value, as in --at x=1,y=2"),
@@ -184,7 +184,7 @@ def test_wrong_usage_is_said_in_the_words_of_the_command_line(run, arguments, me
 
 
 def test_what_has_no_value_is_noted(run):
-    note = "symdiff: note: nan stands where there is no real value\n"
+    note = "symdiff: note: nan means that there is no real value\n"
     assert run("eval", "log(x)", "--at", "x=-1") == (0, "nan\n", note)
     assert run("grad", "x", "z")[2] == "symdiff: note: z does not occur in the formula\n"
 

@@ -375,7 +375,7 @@ def test_kinks_that_are_to_raise():
         (lambda: nm.export.scipy(a * b, [a, b]).pack(1), TypeError, "no value for b"),
         (lambda: nm.export.scipy(a * b, [a, b]).pack(1, 2, 3), TypeError, "2 unknowns"),
         (lambda: nm.export.scipy(a * b, [a, b]).pack(1, a=2), TypeError, "a is given twice"),
-        (lambda: nm.export.scipy(a * b, [a, b]).pack(1, z=2), TypeError, "z is no unknown"),
+        (lambda: nm.export.scipy(a * b, [a, b]).pack(1, z=2), TypeError, "z is not an unknown"),
         (lambda: nm.export.scipy(a * b, [a, b]).pack(1, [2]), sd.ShapeError, "pack: b: expected"),
         (lambda: nm.export.scipy(a * b, [a, b]).unpack([1]), sd.ShapeError, "expected 2 numbers"),
         (lambda: nm.export.scipy(a * b, [a, b]).fun([1, 2, 3]), sd.ShapeError, "input a_b"),
