@@ -1,7 +1,8 @@
-"""Functional transforms: functions of Tensors into their derivatives, and over batches.
+"""Functional transforms: derivatives, batches, loops and solutions of functions of Tensors.
 
-Functions are run once, and what they computed is differentiated as a formula (``symdiff``), then
-lowered; results are recorded operations of the arguments, and of all else that the functions used.
+A transform runs the function once, differentiates its formula with ``symdiff`` and lowers the
+derivative.  A result is one recorded operation of the arguments and of other tensors that the
+function uses.
 """
 
 from __future__ import annotations
@@ -58,15 +59,15 @@ __all__ = [
 def grad(
     func: Callable[..., object], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """The function that computes the gradient of ``func``, whose result has one element.
+    """Return the function that computes the gradient of ``func``.
 
     Args:
-        func: of tensors, nested in tuples, lists and dicts; it returns a tensor of shape (), or
-            with ``has_aux`` a pair of it and anything else.
-        argnums: which argument the gradient is by; a tuple gives a tuple.
-        has_aux: return (gradient, anything else).
+        func: a function of tensors, nested in tuples, lists and dicts.  It returns a tensor of
+            shape (), or with ``has_aux`` a pair of it and any object.
+        argnums: the argument to differentiate by; a tuple of them gives a tuple of gradients.
+        has_aux: return the pair (gradient, object).
 
-    Raises RuntimeError, when called, for a result of another shape.
+    The returned function raises RuntimeError for a result of another shape.
 
     >>> import numeric as torch
     >>> torch.func.grad(lambda x: x**3)(torch.tensor(2.0))
@@ -84,7 +85,9 @@ def grad(
 def grad_and_value(
     func: Callable[..., object], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """As ``grad``; the function returns (gradient, value), or (gradient, (value, anything else)).
+    """Return a function that computes the gradient and the value; arguments are as for ``grad``.
+
+    Its result is (gradient, value), or with ``has_aux`` (gradient, (value, object)).
 
     >>> import numeric as torch
     >>> torch.func.grad_and_value(lambda x: x**3)(torch.tensor(2.0))
@@ -107,7 +110,7 @@ def _gradient(
     kwargs: dict[str, object],
     values: bool,
 ) -> tuple[Any, Any]:
-    """The gradient; if ``values``, the value and what else the function returned."""
+    """Return the gradient and, if ``values``, the pair of value and auxiliary object."""
     call = _Call("grad", func, argnums, has_aux, args, kwargs)
     shape = call.capture.shapes[0]
     if shape != ():
@@ -115,12 +118,13 @@ def _gradient(
             "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor "
             f"with {len(shape)} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
-    found, gradient = call.computed(GRADIENT, values=values)
-    return call.by_inputs(iter(gradient)), call.answer(found) if values else None
+    results, gradient = call.computed(GRADIENT, values=values)
+    return call.by_inputs(iter(gradient)), call.answer(results) if values else None
 
 
-# How functions are called -------------------------------------------------------------------------
+# Calls of functions -------------------------------------------------------------------------------
 
+# The names in PyTorch's messages: its transforms call one another.
 _NAMES = {
     "grad": "grad_and_value(f)(*args)",
     "vjp": "vjp(f, *primals)",
@@ -130,15 +134,15 @@ _NAMES = {
     "jvp": "jvp(f, primals, tangents)",
 }
 
-# What PyTorch does forwards, first at least.
+# The transforms in which PyTorch's first pass is in forward mode: their messages differ.
 _FORWARD = ("jacfwd", "jvp", "hessian")
 
 
 class _Call(Evaluation):
-    """A function at arguments, as the transform ``name`` takes it.
+    """A function evaluated at arguments, with the rules of the transform ``name``.
 
-    ``argnums`` are the arguments that derivatives are by.  With ``has_aux`` the function returns a
-    pair, of which only the first part is differentiated.
+    ``argnums`` are the arguments to differentiate by.  With ``has_aux`` the function returns a
+    pair, and only the first part is differentiated.
     """
 
     def __init__(
@@ -158,8 +162,8 @@ class _Call(Evaluation):
             raise RuntimeError(f"{_NAMES[name]}: Expected primals to contain at least one Tensor.")
         counts = []
 
-        def call(given: list[Tensor]) -> object:
-            parts = filled(structure, given)
+        def call(tensors: list[Tensor]) -> object:
+            parts = filled(structure, tensors)
             replaced = list(args)
             many = isinstance(argnums, tuple)
             for place, part in zip(places, parts if many else [parts], strict=True):
@@ -177,13 +181,13 @@ class _Call(Evaluation):
         self.differentiated = counts[0]
 
     def answer(self, values: list[Tensor]) -> tuple[Any, Any]:
-        """The value, and what else the function returned, from one thing for each tensor."""
+        """Return the value and the auxiliary object, from one entry for each returned tensor."""
         answer = self.by_results(values)
         return answer if self.has_aux else (answer, None)
 
 
 def _check_inputs(name: str, parts: Iterable[object]) -> None:
-    """Raise for what is no tensor, or has no derivative."""
+    """Raise ValueError or RuntimeError unless all parts are tensors of a floating dtype."""
     for part in parts:
         if not isinstance(part, Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(part)}")
@@ -196,7 +200,10 @@ def _check_inputs(name: str, parts: Iterable[object]) -> None:
 
 
 def _checked(name: str, value: object) -> int:
-    """How many tensors there are in what a function returned.  Raises RuntimeError for others."""
+    """Return the number of tensors in a function's result.
+
+    Raises RuntimeError for parts that are no tensors, or have no derivative.
+    """
     if name == "grad" and not isinstance(value, Tensor):
         raise RuntimeError(
             f"{_NAMES[name]}: Expected f(*args) to return a Tensor, got {type(value)}"
@@ -219,6 +226,7 @@ def _checked(name: str, value: object) -> int:
 
 
 def _chosen(argnums: int | tuple[int, ...], args: tuple[object, ...]) -> tuple[object, list[int]]:
+    """Return the arguments to differentiate by, one or a tuple, and their positions."""
     many = isinstance(argnums, tuple)
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     places = []
@@ -242,15 +250,16 @@ def jacrev(
     has_aux: bool = False,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that computes the Jacobian of ``func``: shape of the result + of the argument.
+    """Return the function that computes the Jacobian of ``func``.
 
-    Each result is differentiated in the direction in which there are fewer elements, rows or
-    columns, as by ``symdiff.jacobian``; ``jacfwd`` is the same.
+    The Jacobian's shape is the shape of the result followed by the shape of the argument.  Each
+    result is differentiated in the mode with fewer passes, as by ``symdiff.jacobian``; so does
+    ``jacfwd``.
 
     Args:
-        func: of tensors, nested in tuples, lists and dicts, as its results may be.
-        argnums: which argument the Jacobian is by; a tuple gives a tuple for each result.
-        has_aux: ``func`` returns (output, anything else), and so does the new function.
+        func: a function of tensors, nested in tuples, lists and dicts; results may be nested, too.
+        argnums: the argument to differentiate by; a tuple gives a tuple for each result.
+        has_aux: ``func`` returns (output, object); the new function returns (Jacobian, object).
         chunk_size: accepted for PyTorch's sake; the Jacobian is one formula.
 
     >>> import numeric as torch
@@ -273,7 +282,7 @@ def jacfwd(
     *,
     randomness: str = "error",
 ) -> Callable[..., Any]:
-    """The same as ``jacrev``, in the dtypes of the results rather than those of the arguments.
+    """Return the function of ``jacrev``, but in the dtypes of the results, not of the arguments.
 
     >>> import numeric as torch
     >>> torch.func.jacfwd(torch.exp)(torch.zeros(1))
@@ -288,7 +297,9 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., object], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
-    """The function that computes the Hessian: shape of the result + of the argument, twice.
+    """Return the function that computes the Hessian of ``func``.
+
+    Its shape is the shape of the result followed by the shape of the argument, twice.
 
     >>> import numeric as torch
     >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
@@ -312,10 +323,10 @@ def _jacobians(
     args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> Any:
-    """Jacobians of every result by every argument, or Hessians, nested like both."""
+    """Return the Jacobians or Hessians of every result by every argument, nested like both."""
     call = _Call(name, func, argnums, has_aux, args, kwargs)
-    values, found = call.computed(wanted, values=has_aux)
-    rest, n = iter(found), call.differentiated
+    values, derivatives = call.computed(wanted, values=has_aux)
+    rest, n = iter(derivatives), call.differentiated
     order = 2 if wanted is HESSIANS else 1
     blocks = [call.by_inputs(rest, order) for _ in range(n)]
     if not has_aux:
@@ -327,10 +338,11 @@ def _jacobians(
 
 
 def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) -> tuple[Any, ...]:
-    """``func(*primals)``, and the function of cotangents that pulls them back.
+    """Return ``func(*primals)`` and its pullback, a function of cotangents.
 
-    The latter takes what is nested like the result, and returns a tuple: for each primal what is
-    nested like it.  With ``has_aux`` the third item is what else ``func`` returned.
+    The pullback takes cotangents nested like the result, and returns a tuple with the gradients of
+    each primal, nested like it.  With ``has_aux`` the auxiliary object of ``func`` is the third
+    item.
 
     >>> import numeric as torch
     >>> y, pullback = torch.func.vjp(torch.sin, torch.zeros(2))
@@ -356,8 +368,8 @@ def vjp(func: Callable[..., object], *primals: object, has_aux: bool = False) ->
                     f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] "
                     f"has a shape of {y.shape}."
                 )
-        found: tuple[Any, ...] = call.by_inputs(iter(call.computed(VJP, gs)[1]))
-        return found
+        gradients: tuple[Any, ...] = call.by_inputs(iter(call.computed(VJP, gs)[1]))
+        return gradients
 
     return (value, pullback, aux) if has_aux else (value, pullback)
 
@@ -370,58 +382,61 @@ def jvp(
     strict: bool = False,
     has_aux: bool = False,
 ) -> tuple[Any, ...]:
-    """``func(*primals)``, and its derivative along ``tangents``.
+    """Return ``func(*primals)`` and its derivative along ``tangents``.
 
     Args:
         func: as for ``vjp``.
         primals: a tuple of arguments.
-        tangents: a tuple of what is nested, and has shapes, like the primals.
+        tangents: a tuple with the nesting and the shapes of the primals.
         strict: refuse results that do not depend on the primals.
-        has_aux: ``func`` returns (output, anything else); the third item is the latter.
+        has_aux: ``func`` returns (output, object); the object is the third item.
 
     >>> import numeric as torch
     >>> torch.func.jvp(torch.sin, (torch.zeros(2),), (torch.tensor([1.0, 2.0]),))
     (tensor([0., 0.]), tensor([1., 2.]))
     """
-    given = _tangents(primals, tangents)
+    directions = _tangents(primals, tangents)
     call = _Call("jvp", func, tuple(range(len(primals))), has_aux, primals, {})
     if strict and any(j is None for _, j in call.independent()):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
             "This is not allowed with strict=True."
         )
-    values, found = call.computed(JVP, given, values=True)
+    values, derivatives = call.computed(JVP, directions, values=True)
     value, aux = call.answer(values)
-    tangent = filled(flat(value)[0], found)
+    tangent = filled(flat(value)[0], derivatives)
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
 def _tangents(primals: object, tangents: object) -> list[Tensor]:
-    """The tensors of the tangents; raises RuntimeError unless they are as those of the primals."""
-    for what, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, tuple):
+    """Return the tensors of the tangents.
+
+    Raises RuntimeError unless they have the nesting and the shapes of the primals.
+    """
+    for what, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, tuple):
             raise RuntimeError(
                 f"jvp(f, primals, tangents): Expected {what} to be a tuple. E.g. it should be "
                 "valid to call f(*primals)."
             )
-    (tree, inputs), (structure, found) = flat(primals), flat(tangents)
+    (tree, inputs), (structure, directions) = flat(primals), flat(tangents)
     if structure != tree:
         raise RuntimeError(
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
             "structure. For example, if primals is a tuple of 3 tensors, tangents also must be. "
             f"Got primals with structure {tree} and tangents with structure {structure}"
         )
-    for t, x in zip(found, inputs, strict=True):
+    for t, x in zip(directions, inputs, strict=True):
         if t._array.shape != x._array.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the "
                 f"original Tensor, this is not supported. Tensor is of size {list(x.shape)} while "
                 f"the given forward gradient is of size {list(t.shape)}."
             )
-    return found
+    return directions
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name of the module
     explain(__name__)
 
     def __getattr__(name: str) -> object:

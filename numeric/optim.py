@@ -1,4 +1,4 @@
-"""Optimisers: rules that change parameters in place by the gradients in their ``grad``.
+"""Optimisers: they change parameters in place by the gradients in their ``grad``.
 
 >>> import numeric as torch
 >>> x = torch.tensor(4.0, requires_grad=True)
@@ -37,17 +37,17 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
 
 
 class Optimizer:
-    """What all optimisers share: groups of parameters with their options, and a state of each.
+    """Base class of optimisers: groups of parameters with options, and a state per parameter.
 
-    A rule of one's own is a subclass with a method ``step``.
+    Define an update rule as a subclass with a method ``step``.
 
     Args:
-        params: leaf tensors, pairs of a name and one, or dictionaries with the entry ``"params"``
-            and options of that group.
-        defaults: the options of groups that do not give them.
+        params: leaf tensors, pairs (name, tensor), or dictionaries with the entry ``"params"`` and
+            options of that group.
+        defaults: the options of groups that do not set them.
 
-    Raises ValueError for no parameters, for one in two groups and for one that is no leaf;
-    TypeError for what is no tensor.
+    Raises ValueError without parameters, for a parameter in two groups and for one that is no leaf;
+    TypeError for an object that is no tensor.
 
     >>> import numeric as torch
     >>> class Sign(torch.optim.Optimizer):
@@ -86,7 +86,7 @@ class Optimizer:
         return f"{type(self).__name__} (" + "\n".join(lines) + "\n)"
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Optimise more parameters: the entry ``"params"``, with options of their own."""
+        """Add a group of parameters: the entry ``"params"``, and options of the group."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         if "params" not in param_group:
@@ -117,12 +117,13 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or set them to zeros in place."""
+        """Set the gradients of all parameters to None, or to zeros in place."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
                     p.grad = None
                 elif p._grad is not None:
+                    # A gradient recorded by create_graph would record this write, too.
                     if p.grad.grad_fn is not None:
                         p.grad.detach_()
                     else:
@@ -130,11 +131,11 @@ class Optimizer:
                     p.grad.zero_()
 
     def step(self, closure: Callable[[], object] | None = None) -> Any:
-        """Change the parameters; ``closure``, if given, computes loss and gradients first."""
+        """Update the parameters; an optional ``closure`` computes loss and gradients first."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """State and options, with numbers in the place of the parameters; tensors are shared."""
+        """Return state and options, with numbers in place of parameters; tensors are not copied."""
         numbers: dict[Tensor, int] = {}
         groups, start = [], 0
         for group in self.param_groups:
@@ -147,7 +148,7 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over state and options from ``state_dict()`` of an optimiser of the same groups.
+        """Load state and options from the ``state_dict()`` of an optimiser with equal groups.
 
         Raises ValueError if the groups differ in number or length.
         """
@@ -179,27 +180,28 @@ class Optimizer:
 
 
 def _listed(group: dict[str, Any]) -> None:
-    """Make the parameters of a group a list; names that come with them get their own entry."""
+    """Make the parameters of a group a list, and move their names to the entry "param_names"."""
     params = group["params"]
     if isinstance(params, set):
         raise TypeError(
             "optimizer parameters need to be organized in ordered collections, but the ordering "
             "of tensors in sets will change between runs. Please use a list instead."
         )
-    given = [params] if isinstance(params, Tensor) else list(params)
-    names = [p[0] for p in given if isinstance(p, tuple)]
-    if names and len(names) != len(given):
+    entries = [params] if isinstance(params, Tensor) else list(params)
+    names = [p[0] for p in entries if isinstance(p, tuple)]
+    if names and len(names) != len(entries):
         raise ValueError(
             "all optimizer params should be with/without names. Some param names are missing"
         )
-    group["params"] = [p[1] if isinstance(p, tuple) else p for p in given]
+    group["params"] = [p[1] if isinstance(p, tuple) else p for p in entries]
     if names:
         group["param_names"] = names
 
 
 def _cast(state: Any, p: Tensor, key: str | None = None) -> Any:
-    """A state that was loaded, its tensors in the dtype of the parameter."""
+    """Return a loaded state with its tensors in the dtype of the parameter."""
     if isinstance(state, Tensor):
+        # Half precision could not count the steps.
         return state if key == "step" else state.to(p.dtype)
     if isinstance(state, dict):
         return {k: _cast(v, p, k) for k, v in state.items()}
@@ -207,13 +209,13 @@ def _cast(state: Any, p: Tensor, key: str | None = None) -> Any:
 
 
 class _ByParameter(Optimizer):
-    """Optimisers whose rule sees one parameter at a time."""
+    """Base class of optimisers that update one parameter at a time."""
 
     @contained
     def step(self, closure: Callable[[], object] | None = None) -> Any:
-        """Change every parameter that has a gradient.
+        """Update every parameter that has a gradient.
 
-        ``closure``, if given, computes loss and gradients first; its result is returned.
+        An optional ``closure`` computes loss and gradients first; ``step`` returns its result.
         """
         loss = None
         if closure is not None:
@@ -232,7 +234,7 @@ class _ByParameter(Optimizer):
 
 
 def _non_negative(what: str, value: float | Tensor) -> None:
-    """Raise ValueError for an option below zero, or nan."""
+    """Raise ValueError for an option that is negative or nan."""
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
     if not value >= 0:
@@ -240,7 +242,7 @@ def _non_negative(what: str, value: float | Tensor) -> None:
 
 
 def _number(value: float | Tensor) -> float | Tensor:
-    """An option that may be a tensor; one that requires gradients stays one."""
+    """Return an option as a number; a tensor that requires gradients stays a tensor."""
     return value.item() if isinstance(value, Tensor) and not value.requires_grad else value
 
 
@@ -252,12 +254,12 @@ class SGD(_ByParameter):
 
     Args:
         params: as for ``Optimizer``.
-        lr: the rate of learning; may be a tensor of one element.
-        momentum: how much of the last change is in the next.
-        dampening: how much of the gradient is not.
-        weight_decay: the factor of the parameter that is added to its gradient.
+        lr: the learning rate; may be a tensor of one element.
+        momentum: the factor of the previous step in the next one.
+        dampening: the gradient enters ``b`` with the factor ``1 - dampening``.
+        weight_decay: the factor of the parameter in the term added to its gradient.
         nesterov: follow ``g + momentum * b`` instead of ``b``.
-        maximize: ascend.
+        maximize: ascend instead of descend.
         foreach: has no effect.
         differentiable: record the steps, for derivatives through them.
         fused: has no effect.
@@ -326,18 +328,18 @@ class SGD(_ByParameter):
 class Adam(_ByParameter):
     """Gradient descent whose steps are scaled by running means of gradients and their squares.
 
-    ``m`` and ``v`` are the means, started from zero and corrected for that:
+    ``m`` and ``v`` are the means.  They start at zero, which the step t corrects:
     ``p -= lr * m / (1 - beta1**t) / (sqrt(v / (1 - beta2**t)) + eps)``.
 
     Args:
         params: as for ``Optimizer``.
-        lr: the rate of learning; may be a tensor of one element.
-        betas: how slowly the means of gradients and of squares forget.
-        eps: added to the scale.
-        weight_decay: the factor of the parameter that is added to its gradient.
-        amsgrad: scale by the greatest mean so far.
+        lr: the learning rate; may be a tensor of one element.
+        betas: the decay rates of the means of gradients and of squares.
+        eps: a number added to the scale.
+        weight_decay: the factor of the parameter in the term added to its gradient.
+        amsgrad: scale by the largest mean of squares so far.
         foreach: has no effect.
-        maximize: ascend.
+        maximize: ascend instead of descend.
         capturable: has no effect.
         differentiable: record the steps, for derivatives through them.
         fused: has no effect.
@@ -411,7 +413,7 @@ class Adam(_ByParameter):
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         if group["amsgrad"]:
             v = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"], v))
-        if group["differentiable"]:  # the means go on changing, what is recorded stays
+        if group["differentiable"]:  # later steps change the means in place, the record may not
             m, v = m.clone(), v.clone()
         scale = (v.sqrt() / (1 - beta2**t) ** 0.5).add_(group["eps"])
         size = lr / (1 - beta1**t)
@@ -422,7 +424,7 @@ class Adam(_ByParameter):
 
 
 def _means(p: Tensor, amsgrad: bool) -> dict[str, Tensor]:
-    """The state of a parameter before the first step."""
+    """Return the state of a parameter before the first step."""
     kind = float64 if get_default_dtype() == float64 else float32
     state = {"step": tensor(0.0, dtype=kind)}
     for name in ("exp_avg", "exp_avg_sq") + ("max_exp_avg_sq",) * amsgrad:
@@ -435,10 +437,10 @@ class AdamW(Adam):
 
     Args:
         params: as for ``Optimizer``.
-        lr: as for ``Adam``, and so are the other options.
+        lr: see ``Adam``.
         betas: see ``Adam``.
         eps: see ``Adam``.
-        weight_decay: by default 0.01.
+        weight_decay: the rate at which parameters shrink.
         amsgrad: see ``Adam``.
         maximize: see ``Adam``.
         foreach: see ``Adam``.
@@ -485,13 +487,13 @@ class AdamW(Adam):
         )
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As of ``Optimizer``; the weight decay stays decoupled."""
+        """Load state and options as ``Optimizer`` does; the weight decay stays decoupled."""
         super().load_state_dict(state_dict)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name of the module
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.optim'", name, OPTIM, sys.modules[__name__])

@@ -2,12 +2,13 @@
 
 Operands are matrices in the last two axes; axes before these are batch axes.
 
-Some results are not unique: the signs of eigenvectors and of singular vectors, and any rotation
-of those that share a value.  They are LAPACK's; only what does not depend on the choice has a
-meaningful gradient.  Where values coincide, gradients through vectors are inf or nan; what uses
-only the values has its gradient everywhere.  Functions of symmetric matrices read one triangle,
-and their gradients are those by the symmetric part of the operand; in expressions and in functions
-that are traced, they read the symmetric part.
+Some results are not unique: eigenvectors and singular vectors have arbitrary signs, and vectors of
+equal values an arbitrary rotation.  LAPACK makes the choice, and only a function that does not
+depend on it has a meaningful gradient.  If values coincide, gradients through vectors are inf or
+nan; a function of the values alone has its gradient everywhere.
+
+Functions of symmetric matrices read one triangle, and their gradients are by the symmetric part of
+the operand.  In expressions and in traced functions they read the symmetric part.
 
 >>> import numeric as torch
 >>> torch.linalg.det(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).item() < 0
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from numeric.guesses import LINALG
 from numeric.linalg import equations, factors, norms, products
-from numeric.linalg.equations import *  # noqa: F403  # the modules' lists say what
+from numeric.linalg.equations import *  # noqa: F403  # the modules' lists name them
 from numeric.linalg.factors import *  # noqa: F403
 from numeric.linalg.norms import *  # noqa: F403
 from numeric.linalg.products import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""What the functions of ``linalg`` expect of their arguments."""
+"""Checks of the arguments of functions of ``linalg``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ __all__: list[str] = []
 
 
 def operands(*names: str) -> Callable[[F], F]:
-    """A decorator: the arguments of these names are Tensors; the first may be called ``input``."""
+    """Return a decorator that checks that the arguments of these names are Tensors.
+
+    Callers may pass the first one as ``input``, PyTorch's older name.
+    """
 
     def checked(function: F) -> F:
         required = [
@@ -59,7 +62,7 @@ def operands(*names: str) -> Callable[[F], F]:
 
 
 def concrete(name: str, x: Tensor, instead: str) -> None:
-    """Raises RuntimeError for a tensor of a traced function, which has no values yet."""
+    """Raise RuntimeError for a tensor of a traced function, which has no values yet."""
     if isinstance(values_of(x), Shadow):
         raise RuntimeError(
             f"{name}: needs the values of its operand, which a traced function does not have; "
@@ -68,13 +71,13 @@ def concrete(name: str, x: Tensor, instead: str) -> None:
 
 
 def at_least_2d(name: str, x: Tensor, param: str = "A") -> None:
-    """Raises RuntimeError for what has no matrices."""
+    """Raise RuntimeError unless there are two axes for matrices."""
     if x._array.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {param} must have at least 2 dimensions.")
 
 
 def square(name: str, x: Tensor) -> None:
-    """Raises RuntimeError unless the matrices are square."""
+    """Raise RuntimeError unless the matrices are square."""
     at_least_2d(name, x)
     m, n = x._array.shape[-2:]
     if m != n:
@@ -85,7 +88,7 @@ def square(name: str, x: Tensor) -> None:
 
 
 def real(name: str, x: Tensor, *, half: bool = False) -> None:
-    """Raises RuntimeError unless the dtype is one that LAPACK has (or ``half`` precision)."""
+    """Raise RuntimeError unless LAPACK has the dtype, or it is allowed ``half`` precision."""
     kind = x._array.dtype
     if kind.kind != "f":
         raise RuntimeError(
@@ -96,6 +99,7 @@ def real(name: str, x: Tensor, *, half: bool = False) -> None:
 
 
 def alike(name: str, a: Tensor, b: Tensor) -> None:
+    """Raise RuntimeError unless both have the same dtype."""
     if a._array.dtype != b._array.dtype:
         raise RuntimeError(
             f"{name}: Expected A and B to have the same dtype, but found A of type "
@@ -105,7 +109,7 @@ def alike(name: str, a: Tensor, b: Tensor) -> None:
 
 
 def fit_batches(a: Sequence[int], b: Sequence[int]) -> None:
-    """Raises RuntimeError unless batch shapes broadcast."""
+    """Raise RuntimeError unless batch shapes broadcast."""
     for i in range(1, min(len(a), len(b)) + 1):
         if a[-i] != b[-i] and 1 not in (a[-i], b[-i]):
             raise RuntimeError(
@@ -115,7 +119,7 @@ def fit_batches(a: Sequence[int], b: Sequence[int]) -> None:
 
 
 def equation_fits(name: str, a: Tensor, shape: Sequence[int], left: bool) -> None:
-    """Raises RuntimeError unless B of ``shape`` fits A: as ``A X = B``, or ``X A = B``."""
+    """Raise RuntimeError unless B of ``shape`` fits A in ``A X = B``, or in ``X A = B``."""
     n = a._array.shape[-1]
     if shape[-2 if left else -1] != n:
         rows, columns = shape[-2:]
@@ -136,7 +140,7 @@ def _tolerance(name: str, value: Tensor | float | None) -> float | None:
 
 
 def ranks(values: np.ndarray, absolute: float, relative: float) -> np.ndarray:
-    """How many singular values of each matrix are beyond both tolerances."""
+    """Return the number of singular values of each matrix that exceed both tolerances."""
     least = np.maximum(absolute, relative * np.max(values, axis=-1, initial=0))
     count: np.ndarray = np.sum(values > least[..., None], axis=-1)
     return count
@@ -145,7 +149,10 @@ def ranks(values: np.ndarray, absolute: float, relative: float) -> np.ndarray:
 def tolerances(
     A: Tensor, atol: Tensor | float | None, rtol: Tensor | float | None
 ) -> tuple[float, float]:
-    """Below the larger of the first, and the second times the largest, singular values are 0."""
+    """Return the absolute and the relative tolerance below which singular values count as 0.
+
+    The limit is the larger of the first, and the second times the largest singular value.
+    """
     absolute, relative = _tolerance("atol", atol), _tolerance("rtol", rtol)
     if relative is None:
         a = A._array

@@ -37,7 +37,7 @@ SlogdetResult = result_type("linalg_slogdet", "sign logabsdet")
 
 @operands("A")
 def inv(A: Tensor) -> Tensor:
-    """The inverses of square matrices.  Raises LinAlgError for a singular one.
+    """Return the inverses of square matrices.  Raises LinAlgError for a singular one.
 
     >>> import numeric as torch
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
@@ -50,7 +50,7 @@ def inv(A: Tensor) -> Tensor:
 
 @operands("A")
 def det(A: Tensor) -> Tensor:
-    """The determinants of square matrices; the gradient holds for singular ones, too.
+    """Return the determinants of square matrices; singular ones have correct gradients, too.
 
     >>> import numeric as torch
     >>> x = torch.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
@@ -61,12 +61,12 @@ def det(A: Tensor) -> Tensor:
     square("linalg.det", A)
     real("linalg.det", A)
     out: Tensor = apply(DET, (A,))
-    return watched(out, (out,))  # PyTorch saves it
+    return watched(out, (out,))  # PyTorch saves the result: a write to it makes backward fail
 
 
 @operands("A")
 def slogdet(A: Tensor) -> Any:
-    """Signs of determinants, and logarithms of their sizes: (sign, logabsdet).
+    """Return the signs of determinants and the logarithms of their sizes: (sign, logabsdet).
 
     The gradient of a singular matrix is infinite, or nan.
 
@@ -77,15 +77,16 @@ def slogdet(A: Tensor) -> Any:
     square("linalg.slogdet", A)
     real("linalg.slogdet", A)
     sign, logarithm = apply_several(SLOGDET, (A,))
-    watched(sign, (sign,))  # PyTorch saves it
+    watched(sign, (sign,))  # PyTorch saves the sign
     return SlogdetResult(sign, logarithm)
 
 
 @operands("A", "B")
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
-    """``X`` with ``A X = B``, or ``X A = B``; B is a vector, or so many of them as A has matrices.
+    """Return the ``X`` with ``A X = B``, or with ``X A = B`` for ``left=False``.
 
-    Raises LinAlgError for a singular matrix, RuntimeError where shapes or dtypes do not fit.
+    B has matrices, or one vector, or a vector for each matrix of A.  Raises LinAlgError for a
+    singular matrix, RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.ones(2)).tolist()
@@ -112,11 +113,11 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
-    """``X`` with ``A X = B``, or ``X A = B``, for triangular matrices.
+    """Return the ``X`` with ``A X = B``, or with ``X A = B`` for ``left=False``, for triangular A.
 
-    The other triangle is not read, nor is the diagonal if it is said to be 1: their gradients are
+    It does not read the other triangle, nor the diagonal if ``unitriangular``: their gradients are
     0.  Zeros on the diagonal give inf or nan, and nan in gradients of the whole stack.  Raises
-    RuntimeError where shapes or dtypes do not fit.
+    RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> a = torch.tensor([[2.0, 1.0], [9.0, 1.0]])
@@ -141,10 +142,11 @@ def pinv(
     rtol: Tensor | float | None = None,
     hermitian: bool = False,
 ) -> Tensor:
-    """The pseudoinverse of Moore and Penrose.
+    """Return the pseudoinverse of Moore and Penrose.
 
-    Singular values up to the larger of ``atol`` and ``rtol`` times the largest count as 0; rtol is
-    max(m, n) eps unless there is an atol.  The gradient is the one along matrices of equal rank.
+    Singular values count as 0 up to ``atol`` or ``rtol`` times the largest, whichever is larger.
+    By default rtol is max(m, n) eps, or 0 if there is an atol.  The gradient is the derivative
+    along matrices of equal rank.
 
     >>> import numeric as torch
     >>> torch.linalg.pinv(torch.tensor([[2.0], [0.0]])).tolist()
@@ -164,13 +166,15 @@ def pinv(
 
 @operands("A", "B")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The X of least norm among those of least ``norm(A X - B)``.
+    """Return the X that minimises ``norm(A X - B)``; of several the one of least norm.
 
-    The result is (solution, residuals, rank, singular_values); as in PyTorch, the last three are
-    empty where ``driver`` does not compute them: squared residuals if all matrices are taller than
-    wide, of full rank, and the driver is not gelsy, the default; singular values with gelsd and
-    gelss.  The gradient is that of ``pinv(A) @ B``.  Raises RuntimeError where shapes or dtypes do
-    not fit, LinAlgError with gels for a matrix without full rank.
+    The result is (solution, residuals, rank, singular_values).  As in PyTorch, the last three are
+    empty where ``driver`` does not compute them.  Squared residuals need matrices of full rank that
+    are taller than wide, and a driver other than gelsy, the default.  Ranks need a driver other
+    than gels, singular values gelsd or gelss.  The gradient is that of ``pinv(A) @ B``.
+
+    Raises RuntimeError for shapes or dtypes that do not fit, LinAlgError with gels for a matrix
+    without full rank.
 
     >>> import numeric as torch
     >>> a, b = torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [3.0]])

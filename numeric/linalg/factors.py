@@ -36,10 +36,10 @@ SVDResult = result_type("linalg_svd", "U S Vh")
 
 @operands("A")
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """The lower triangular L with ``L L' = A``, or the upper ``L'``; its diagonal is positive.
+    """Return the lower triangular L with ``L L' = A``, or the upper ``L'`` if ``upper``.
 
-    One triangle of A is read, the upper one if ``upper``.  Raises LinAlgError for a matrix that is
-    not positive definite.
+    Its diagonal is positive.  It reads one triangle of A, the upper one if ``upper``.  Raises
+    LinAlgError for a matrix that is not positive definite.
 
     >>> import numeric as torch
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 5.0]])).tolist()
@@ -62,10 +62,10 @@ def _triangle(A: Tensor, uplo: str) -> str:
 
 @operands("A")
 def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803  # as PyTorch names it
-    """Eigenvalues, ascending, and eigenvectors as columns of symmetric matrices.
+    """Return eigenvalues, ascending, and eigenvectors, as columns, of symmetric matrices.
 
-    The lower triangle is read, or the upper one.  Where eigenvalues are equal, gradients through
-    the eigenvectors are inf or nan.
+    It reads the lower triangle for ``UPLO="L"``, the upper one for ``"U"``.  If eigenvalues are
+    equal, gradients through the eigenvectors are inf or nan.
 
     >>> import numeric as torch
     >>> torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist()
@@ -76,7 +76,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:  # noqa: N803  # as PyTorch names i
 
 @operands("A")
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
-    """The eigenvalues of ``eigh``, whose gradients need no difference between them.
+    """Return the eigenvalues of ``eigh``; gradients stay finite where eigenvalues are equal.
 
     >>> import numeric as torch
     >>> x = torch.eye(2, requires_grad=True)
@@ -90,12 +90,12 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803
 
 @operands("A")
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """``A = U diag(S) Vh`` with S descending: (U, S, Vh).
+    """Return (U, S, Vh) with ``A = U diag(S) Vh`` and S descending.
 
     ``full_matrices`` makes U and Vh square; the vectors beyond the singular values are arbitrary,
-    and count as constants in derivatives.  Where singular values are equal, or 0 (but for one of a
-    square matrix), gradients through the vectors are inf or nan.  The driver, a matter of
-    other devices, is ignored.  Raises LinAlgError for what is not finite.
+    and count as constants in derivatives.  If singular values are equal, or 0 (except for one of a
+    square matrix), gradients through the vectors are inf or nan.  ``driver`` has no effect.  Raises
+    LinAlgError for elements that are not finite.
 
     >>> import numeric as torch
     >>> u, s, vh = torch.linalg.svd(torch.tensor([[0.0, 3.0], [4.0, 0.0], [0.0, 0.0]]))
@@ -115,7 +115,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 @operands("A")
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values, descending; their gradients need no difference between them.
+    """Return the singular values, descending; gradients stay finite where they are equal.
 
     >>> import numeric as torch
     >>> torch.linalg.svdvals(torch.tensor([[0.0, 3.0], [4.0, 0.0]])).tolist()
@@ -128,10 +128,10 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 @operands("A")
 def qr(A: Tensor, mode: str = "reduced") -> Any:
-    """``A = Q R``: Q has orthonormal columns, R is upper triangular.
+    """Return (Q, R) with ``A = Q R``: Q has orthonormal columns, R is upper triangular.
 
     Modes are "reduced", "complete" (Q is square) and "r" (Q is empty).  The last has no gradient,
-    nor has the second for matrices taller than wide; where the leading columns of one matrix lack
+    nor has the second for matrices taller than wide.  If the leading columns of one matrix lack
     full rank, the gradient of the whole stack is nan.
 
     >>> import numeric as torch
@@ -154,5 +154,5 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
         rest = np.linalg.qr(A._array, "complete").Q[..., n:]
         return QRResult(*apply_several(QR_COMPLETE, (A, rest)))
     q, r = apply_several(QR, (A,))
-    watched(r, (r,))  # PyTorch saves it
+    watched(r, (r,))  # PyTorch saves R
     return QRResult(q, r)

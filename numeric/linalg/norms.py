@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, and what is read off singular values."""
+"""Norms of vectors and matrices, condition numbers and ranks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def vector_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """``sum(abs(x)**ord)**(1/ord)`` over axes, over all by default; 0 counts, inf is the largest.
+    """Return ``sum(abs(x)**ord)**(1/ord)`` over the axes ``dim``, by default over all.
+
+    The order 0 counts elements that are not 0; inf and -inf are the largest and the least size.
 
     >>> import numeric as torch
     >>> torch.linalg.vector_norm(torch.tensor([[3.0], [4.0]])).item()
@@ -51,15 +53,15 @@ def vector_norm(
 
 
 def _two_axes(x: Tensor, dim: Dims) -> tuple[int, int]:
-    given = [index(k) for k in (dim if isinstance(dim, tuple | list) else (dim,))]
-    if len(given) != 2:
+    dims = [index(k) for k in (dim if isinstance(dim, tuple | list) else (dim,))]
+    if len(dims) != 2:
         raise RuntimeError(
-            f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, given))}"
+            f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}"
         )
-    first, second = (axis_of(k, x._array.ndim) for k in given)
+    first, second = (axis_of(k, x._array.ndim) for k in dims)
     if first == second:
         raise RuntimeError(
-            f"linalg.matrix_norm: dims must be different. Got ({given[0]}, {given[1]})"
+            f"linalg.matrix_norm: dims must be different. Got ({dims[0]}, {dims[1]})"
         )
     return first, second
 
@@ -73,11 +75,11 @@ def matrix_norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Norms of matrices: of their elements ("fro"), singular values, columns or rows.
+    """Return the norms of matrices over the two axes ``dim``.
 
-    "nuc" is the sum of the singular values, 2 and -2 are the largest and the least; 1 and -1 are
-    the largest and the least sum of sizes in a column, inf and -inf in a row.  Ties share the
-    gradient equally.  Raises RuntimeError for another order.
+    "fro" is the norm of all elements.  "nuc" is the sum of the singular values, 2 and -2 are the
+    largest and the least.  1 and -1 are the largest and the least sum of sizes in a column, inf and
+    -inf in a row.  Ties divide the gradient equally.  Raises RuntimeError for another order.
 
     >>> import numeric as torch
     >>> a = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
@@ -103,9 +105,10 @@ def matrix_norm(
             for k in sorted(axes):
                 result = views.unsqueeze(result, k)
         return result
-    summed, kept = axes if abs(cast("float", ord)) == 1 else axes[::-1]
+    summed, other = axes if abs(cast("float", ord)) == 1 else axes[::-1]
     sums = moments.vector_norm(A, 1, summed, keepdim, None)
-    return extreme(sums, kept - (not keepdim and kept > summed), keepdim)
+    # The sum may have removed an axis before the other one.
+    return extreme(sums, other - (not keepdim and other > summed), keepdim)
 
 
 def _widened(x: Tensor, dtype: dtypes.dtype) -> Tensor:
@@ -131,9 +134,10 @@ def norm(
     *,
     dtype: dtypes.dtype | None = None,
 ) -> Tensor:
-    """A matrix norm over two axes, a vector norm over one; without an order of all elements.
+    """Return a matrix norm over two axes, or a vector norm over one.
 
-    Raises RuntimeError for an order with other numbers of axes.
+    Without ``ord`` it is the 2-norm of all elements.  Raises RuntimeError for an order together
+    with another number of axes.
 
     >>> import numeric as torch
     >>> a = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
@@ -143,10 +147,10 @@ def norm(
     if ord is None:
         return moments.vector_norm(A, 2, dim, keepdim, dtype)
     if dim is not None:
-        given = list(dim) if isinstance(dim, tuple | list) else [dim]
-        if len(given) not in (1, 2):
+        dims = list(dim) if isinstance(dim, tuple | list) else [dim]
+        if len(dims) not in (1, 2):
             raise RuntimeError(
-                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {given}"
+                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dims}"
             )
     elif A._array.ndim not in (1, 2):
         raise RuntimeError(
@@ -154,17 +158,18 @@ def norm(
             f"{A._array.ndim}D."
         )
     else:
-        given = list(range(A._array.ndim))
-    if len(given) == 2 or isinstance(ord, str):
-        return matrix_norm(A, ord, given, keepdim, dtype=dtype)
-    return moments.vector_norm(A, ord, given, keepdim, dtype)
+        dims = list(range(A._array.ndim))
+    if len(dims) == 2 or isinstance(ord, str):
+        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+    return moments.vector_norm(A, ord, dims, keepdim, dtype)
 
 
 @operands("A")
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
-    """The condition number: ``norm(A, p) norm(inv(A), p)``; inf for singular matrices.
+    """Return the condition number ``norm(A, p) norm(inv(A), p)``; inf for a singular matrix.
 
-    By default, and for 2 and -2, it is a ratio of singular values, of any matrices.
+    By default, and for 2 and -2, it is a ratio of singular values, also for matrices that are not
+    square.
 
     >>> import numeric as torch
     >>> torch.linalg.cond(torch.tensor([[2.0, 0.0], [0.0, 1.0]])).item()
@@ -181,6 +186,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     try:
         inverse = inv(A)
     except LinAlgError:
+        # One matrix is singular: put the identity in its place to handle the rest of the batch.
         bad = singular(A._array)
         one = wrap(np.eye(A._array.shape[-1], dtype=A._array.dtype))
         rest = where(wrap(bad[..., None, None]), one, A)
@@ -197,7 +203,7 @@ def matrix_rank(
     rtol: Tensor | float | None = None,
     hermitian: bool = False,
 ) -> Tensor:
-    """How many singular values are not 0, as ``pinv`` has it; ``tol`` is an ``atol``.
+    """Return the number of singular values above the tolerances of ``pinv``; ``tol`` is ``atol``.
 
     >>> import numeric as torch
     >>> torch.linalg.matrix_rank(torch.ones(3, 3))

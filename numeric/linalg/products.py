@@ -1,4 +1,4 @@
-"""Functions and products of matrices and vectors."""
+"""Products, powers, exponentials and diagonals of matrices, and products of vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 @operands("A")
 def matrix_exp(A: Tensor) -> Tensor:
-    """The matrix exponential ``1 + A + A A/2 + ...``.
+    """Return the matrix exponential ``1 + A + A A/2 + ...``.
 
     >>> import numeric as torch
     >>> torch.linalg.matrix_exp(torch.zeros(2, 2)).tolist()
@@ -46,7 +46,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 
 @operands("A")
 def matrix_power(A: Tensor, n: int) -> Tensor:
-    """The product of n equal matrices; of the inverse, for negative n.
+    """Return the product of n equal matrices, or of -n equal inverses for negative n.
 
     Raises LinAlgError for n < 0 and a singular matrix.
 
@@ -66,7 +66,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         return A.clone()
     if n < 0:
         A, n = inv(A), -n
-    if n == 3:
+    if n == 3:  # in PyTorch's order of products, for equal roundings
         return matmul(matmul(A, A), A)
     result: Tensor | None = None
     power = A
@@ -80,7 +80,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
 
 def _order(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split each product of matrices, to multiply as few numbers as can be."""
+    """Return the place to split each chain of matrices for the fewest multiplications."""
     count = len(lengths) - 1
     cost = {(i, i): 0 for i in range(count)}
     split = {}
@@ -95,54 +95,54 @@ def _order(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
 
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """The product of matrices, in the order that costs least; the ends may be vectors.
+    """Return the product of matrices in the cheapest order; the first and last may be vectors.
 
-    Raises RuntimeError where shapes or dtypes do not fit.
+    Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> torch.linalg.multi_dot([torch.tensor([1, 2]), torch.eye(2).long(), torch.tensor([3, 4])])
     tensor(11)
     """
-    given = list(tensors)
-    if len(given) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(given)}")
-    last = len(given) - 1
+    matrices = list(tensors)
+    if len(matrices) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(matrices)}")
+    last = len(matrices) - 1
     for place, i in (("first", 0), ("last", last)):
-        if given[i].ndim not in (1, 2):
+        if matrices[i].ndim not in (1, 2):
             raise RuntimeError(
-                f"multi_dot(): the {place} tensor must be 1D or 2D but got {given[i].ndim}D"
+                f"multi_dot(): the {place} tensor must be 1D or 2D but got {matrices[i].ndim}D"
             )
     shape: list[int] = []
-    if given[0].ndim == 2:
-        shape.append(given[0].shape[0])
+    if matrices[0].ndim == 2:
+        shape.append(matrices[0].shape[0])
     else:
-        given[0] = views.unsqueeze(given[0], 0)
-    if given[last].ndim == 2:
-        shape.append(given[last].shape[1])
+        matrices[0] = views.unsqueeze(matrices[0], 0)
+    if matrices[last].ndim == 2:
+        shape.append(matrices[last].shape[1])
     else:
-        given[last] = views.unsqueeze(given[last], -1)
-    for i, x in enumerate(given):
+        matrices[last] = views.unsqueeze(matrices[last], -1)
+    for i, x in enumerate(matrices):
         if x.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
-        if x.dtype != given[0].dtype:
-            names = [str(y.dtype).removeprefix("torch.") for y in (given[0], x)]
+        if x.dtype != matrices[0].dtype:
+            names = [str(y.dtype).removeprefix("torch.") for y in (matrices[0], x)]
             names = [{"float32": "float", "float64": "double"}.get(name, name) for name in names]
             raise RuntimeError(
                 "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
                 f"{names[0]} and tensor {i} {names[1]}"
             )
-        if i and given[i - 1].shape[1] != x.shape[0]:
+        if i and matrices[i - 1].shape[1] != x.shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(given[i - 1].shape)} and "
-                f"{list(x.shape)} cannot be multiplied"
+                f"multi_dot(): tensors {i - 1} and {i} with shapes "
+                f"{list(matrices[i - 1].shape)} and {list(x.shape)} cannot be multiplied"
             )
-    return views.view(_multiplied(given), shape)
+    return views.view(_multiplied(matrices), shape)
 
 
-def _multiplied(given: Sequence[Tensor]) -> Tensor:
-    last = len(given) - 1
-    split = _order([given[0].shape[0], *(x.shape[1] for x in given)])
-    done = {(i, i): x for i, x in enumerate(given)}
+def _multiplied(matrices: Sequence[Tensor]) -> Tensor:
+    last = len(matrices) - 1
+    split = _order([matrices[0].shape[0], *(x.shape[1] for x in matrices)])
+    done = {(i, i): x for i, x in enumerate(matrices)}
     todo = [(0, last)]
     while todo:
         i, j = todo[-1]
@@ -158,9 +158,9 @@ def _multiplied(given: Sequence[Tensor]) -> Tensor:
 
 @operands("input", "other")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector product along an axis of length 3; the other axes broadcast.
+    """Return the vector product along an axis of length 3; the other axes broadcast.
 
-    Raises RuntimeError for another length, or number of axes, or for two dtypes.
+    Raises RuntimeError for another length, for two numbers of axes and for two dtypes.
 
     >>> import numeric as torch
     >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0])).tolist()
@@ -186,7 +186,7 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 @operands("x", "y")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums of products along an axis.  Raises RuntimeError for what is not real.
+    """Return the sums of products along an axis.  Raises RuntimeError unless they are floats.
 
     >>> import numeric as torch
     >>> torch.linalg.vecdot(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])).item()
@@ -199,7 +199,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 
 @operands("A")
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of matrices, as a view.
+    """Return a view of the diagonals of matrices.
 
     >>> import numeric as torch
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]])).tolist()

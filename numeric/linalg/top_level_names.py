@@ -40,7 +40,7 @@ SlogdetResult = result_type("slogdet", "sign logabsdet")
 
 @method()
 def det(input: Tensor) -> Tensor:
-    """``linalg.det``.
+    """Return ``linalg.det(input)``.
 
     >>> import numeric as torch
     >>> torch.det(torch.eye(3)).item()
@@ -51,7 +51,7 @@ def det(input: Tensor) -> Tensor:
 
 @method()
 def slogdet(input: Tensor) -> Any:
-    """``linalg.slogdet``.
+    """Return ``linalg.slogdet(input)``.
 
     >>> import numeric as torch
     >>> torch.slogdet(torch.eye(3)).logabsdet.item()
@@ -62,7 +62,7 @@ def slogdet(input: Tensor) -> Any:
 
 @method()
 def logdet(input: Tensor) -> Tensor:
-    """The logarithms of determinants: nan of negative ones, -inf of 0.
+    """Return the logarithms of determinants: nan for negative ones, -inf for 0.
 
     >>> import numeric as torch
     >>> torch.logdet(torch.eye(3)).item()
@@ -76,7 +76,7 @@ def logdet(input: Tensor) -> Tensor:
 
 @method()
 def inverse(input: Tensor) -> Tensor:
-    """``linalg.inv``.
+    """Return ``linalg.inv(input)``.
 
     >>> import numeric as torch
     >>> torch.inverse(torch.tensor([[2.0]])).item()
@@ -87,7 +87,7 @@ def inverse(input: Tensor) -> Tensor:
 
 @method()
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """``linalg.pinv``, with another tolerance.
+    """Return ``linalg.pinv(input, rcond)``, with another default for the tolerance.
 
     >>> import numeric as torch
     >>> torch.pinverse(torch.tensor([[2.0], [0.0]])).tolist()
@@ -98,7 +98,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 
 @method()
 def matrix_exp(input: Tensor) -> Tensor:
-    """``linalg.matrix_exp``.
+    """Return ``linalg.matrix_exp(input)``.
 
     >>> import numeric as torch
     >>> torch.matrix_exp(torch.zeros(1, 1)).item()
@@ -109,7 +109,7 @@ def matrix_exp(input: Tensor) -> Tensor:
 
 @method()
 def matrix_power(input: Tensor, n: int) -> Tensor:
-    """``linalg.matrix_power``.
+    """Return ``linalg.matrix_power(input, n)``.
 
     >>> import numeric as torch
     >>> torch.matrix_power(torch.tensor([[2.0]]), -1).item()
@@ -120,7 +120,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 @method()
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """``linalg.cross``, by default along the first axis of length 3.
+    """Return ``linalg.cross(input, other)``, by default along the first axis of length 3.
 
     >>> import numeric as torch
     >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]), dim=0).tolist()
@@ -141,10 +141,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 
 @method()
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """``X`` with ``L L' X = B``, or ``L' L X = B`` if L is ``upper``; nan for a singular factor.
+    """Return the ``X`` with ``L L' X = B``, or with ``L' L X = B`` if L is ``upper``.
 
-    The other triangle of L is not read, and its gradient is 0.  Raises RuntimeError where shapes
-    or dtypes do not fit.
+    A singular factor gives nan.  It does not read the other triangle of L, whose gradient is 0.
+    Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> torch.cholesky_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]])).item()
@@ -181,10 +181,10 @@ def norm(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """``sum(abs(x)**p)**(1/p)`` over the axes ``dim``, over all of them by default.
+    """Return ``sum(abs(x)**p)**(1/p)`` over the axes ``dim``, by default over all.
 
     ``p`` is a number, inf, -inf, or "fro", which is 2; "nuc" sums singular values.  Where the norm
-    is 0 its derivative is 0.  Raises RuntimeError for integers and another name.
+    is 0 its derivative is 0.  Raises RuntimeError for an integer dtype and for another name.
 
     >>> import numeric as torch
     >>> x = torch.tensor([3.0, -4.0])
@@ -193,8 +193,8 @@ def norm(
     """
     dim, keepdim = renamed("norm", names, dim, keepdim)
     if p == "nuc":
-        whole = tuple(range(input._array.ndim))
-        return linalg.matrix_norm(input, "nuc", whole if dim is None else dim, keepdim)
+        all_axes = tuple(range(input._array.ndim))
+        return linalg.matrix_norm(input, "nuc", all_axes if dim is None else dim, keepdim)
     if p is None or p == "fro":
         p = 2
     if isinstance(p, str):

@@ -1,4 +1,4 @@
-"""Parts of neural networks: ``nn.functional``, ``nn.utils`` and ``nn.Parameter``.
+"""Building blocks of neural networks: ``nn.functional``, ``nn.utils`` and ``nn.Parameter``.
 
 >>> import numeric as torch
 >>> torch.nn.functional.relu(torch.tensor([-1.0, 2.0])).tolist()
@@ -16,7 +16,7 @@ from symdiff.guesses import missing
 __all__ = ["Parameter", "functional", "utils"]
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name of the module
 
     def __getattr__(name: str) -> object:
         raise missing("module 'numeric.nn'", name, NN, sys.modules[__name__])

@@ -1,4 +1,4 @@
-"""Activation functions: elementwise ones from a table of formulas, and layers of one operation."""
+"""Activation functions from a table of formulas, softmax functions and the linear layer."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def _scaled_elu(x: Expr, negative: float, inner: float, positive: float) -> Expr
 
 
 def _tanh_gelu(x: Expr) -> Expr:
-    # A float: an exact root of 2/π would be computed anew for each element.
+    # A float: an exact root of 2/π would be evaluated again for each element.
     return x / 2 * (1 + sd.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-# Conditions say which side a kink belongs to, and let nan pass.
+# A condition decides which side a kink belongs to, and lets nan through.
 HARDTANH = _op(
     "hardtanh",
     lambda x, low, high: sd.where(x <= low, low, sd.where(x >= high, high, x)),
@@ -106,7 +106,7 @@ PRELU = Op("prelu_kernel", lambda x, w: sd.where(x > 0, x, w * x))
 
 
 def _real(name: str, input: object) -> Tensor:
-    """``input``, a Tensor of real numbers; raises TypeError, NotImplementedError otherwise."""
+    """Return ``input``.  Raises TypeError or NotImplementedError unless it is a real Tensor."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input._array.dtype.kind != "f":
@@ -115,7 +115,7 @@ def _real(name: str, input: object) -> Tensor:
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``maximum(input, 0)``; the derivative at 0 is 0.
+    """Return ``maximum(input, 0)``; the derivative at 0 is 0.
 
     >>> import numeric as torch
     >>> relu(torch.tensor([-1.0, 2.0])).tolist()
@@ -127,7 +127,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor) -> Tensor:
-    """``input`` between 0 and 6; the derivative at both is 0.
+    """Clip ``input`` to the range from 0 to 6; the derivative at both ends is 0.
 
     >>> import numeric as torch
     >>> relu6(torch.tensor([-1.0, 2.0, 9.0])).tolist()
@@ -137,9 +137,9 @@ def relu6(input: Tensor) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """``input`` between ``min_val`` and ``max_val``; the derivative at both is 0.
+    """Clip ``input`` to the range from ``min_val`` to ``max_val``; the derivative at both is 0.
 
-    Raises ValueError if the bounds are the wrong way round.
+    Raises ValueError if ``min_val`` is greater than ``max_val``.
 
     >>> import numeric as torch
     >>> hardtanh(torch.tensor([-3.0, 0.5])).tolist()
@@ -158,7 +158,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tens
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """``input`` where it is positive, else ``negative_slope * input``.
+    """Return ``input`` where it is positive, else ``negative_slope * input``.
 
     >>> import numeric as torch
     >>> leaky_relu(torch.tensor([-2.0, 2.0]), 0.5).tolist()
@@ -168,7 +168,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``input`` where it is positive, else ``alpha * (exp(input) - 1)``.
+    """Return ``input`` where it is positive, else ``alpha * (exp(input) - 1)``.
 
     >>> import numeric as torch
     >>> elu(torch.tensor([-1000.0, 2.0])).tolist()
@@ -178,7 +178,7 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """``input`` where it is positive, else ``alpha * (exp(input / alpha) - 1)``.
+    """Return ``input`` where it is positive, else ``alpha * (exp(input / alpha) - 1)``.
 
     Raises RuntimeError for ``alpha = 0``.
 
@@ -196,7 +196,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def selu(input: Tensor) -> Tensor:
-    """A scaled ``elu``, with the constants that keep mean 0 and variance 1.
+    """Return a scaled ``elu``, with the constants that preserve mean 0 and variance 1.
 
     >>> import numeric as torch
     >>> selu(torch.tensor([0.0, 1.0])).tolist()
@@ -207,9 +207,10 @@ def selu(input: Tensor) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``input`` times the normal distribution function at it; ``"tanh"``: an approximation.
+    """Return ``input * ndtr(input)``, with the normal distribution function ``ndtr``.
 
-    Raises RuntimeError for another ``approximate``.
+    ``approximate="tanh"`` uses an approximation by tanh.  Raises RuntimeError for a value other
+    than ``"none"`` and ``"tanh"``.
 
     >>> import numeric as torch
     >>> gelu(torch.tensor([-100.0, 0.0, 100.0]), approximate="tanh").tolist()
@@ -221,7 +222,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, and ``input`` itself where ``beta * input`` exceeds.
+    """Return ``log(1 + exp(beta * input)) / beta``.
+
+    Where ``beta * input`` exceeds ``threshold``, return ``input`` itself.
 
     >>> import numeric as torch
     >>> softplus(torch.tensor([-1000.0, 21.0])).tolist()
@@ -232,7 +235,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def silu(input: Tensor) -> Tensor:
-    """``input * sigmoid(input)``.
+    """Return ``input * sigmoid(input)``.
 
     >>> import numeric as torch
     >>> silu(torch.tensor([0.0, 100.0])).tolist()
@@ -242,7 +245,7 @@ def silu(input: Tensor) -> Tensor:
 
 
 def mish(input: Tensor) -> Tensor:
-    """``input * tanh(log(1 + exp(input)))``.
+    """Return ``input * tanh(log(1 + exp(input)))``.
 
     >>> import numeric as torch
     >>> mish(torch.tensor([0.0, 100.0])).tolist()
@@ -252,7 +255,7 @@ def mish(input: Tensor) -> Tensor:
 
 
 def softsign(input: Tensor) -> Tensor:
-    """``input / (1 + abs(input))``.
+    """Return ``input / (1 + abs(input))``.
 
     >>> import numeric as torch
     >>> softsign(torch.tensor([-1.0, 3.0])).tolist()
@@ -264,7 +267,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """``log(sigmoid(input))``, without underflow.
+    """Return ``log(sigmoid(input))``, without underflow.
 
     >>> import numeric as torch
     >>> logsigmoid(torch.tensor([-1000.0, 1000.0])).tolist()
@@ -274,7 +277,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """``input - tanh(input)``.
+    """Return ``input - tanh(input)``.
 
     >>> import numeric as torch
     >>> tanhshrink(torch.tensor([0.0, 100.0])).tolist()
@@ -284,7 +287,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """``input``, and 0 between ``-lambd`` and ``lambd``.
+    """Return ``input``, but 0 between ``-lambd`` and ``lambd``.
 
     >>> import numeric as torch
     >>> hardshrink(torch.tensor([-1.0, 0.5])).tolist()
@@ -294,7 +297,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """``input`` moved by ``lambd`` towards 0, and 0 below that.
+    """Move ``input`` by ``lambd`` towards 0; values of at most that size become 0.
 
     >>> import numeric as torch
     >>> softshrink(torch.tensor([-1.0, 0.5])).tolist()
@@ -304,7 +307,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def hardsigmoid(input: Tensor) -> Tensor:
-    """``input/6 + 1/2`` between 0 and 1.
+    """Return ``input/6 + 1/2``, clipped to the range from 0 to 1.
 
     >>> import numeric as torch
     >>> hardsigmoid(torch.tensor([-9.0, 0.0, 9.0])).tolist()
@@ -314,7 +317,7 @@ def hardsigmoid(input: Tensor) -> Tensor:
 
 
 def hardswish(input: Tensor) -> Tensor:
-    """``input * hardsigmoid(input)``.
+    """Return ``input * hardsigmoid(input)``.
 
     >>> import numeric as torch
     >>> hardswish(torch.tensor([-9.0, 3.0])).tolist()
@@ -324,7 +327,7 @@ def hardswish(input: Tensor) -> Tensor:
 
 
 def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
-    """``input`` where it exceeds ``threshold``, else ``value``.
+    """Return ``input`` where it exceeds ``threshold``, else ``value``.
 
     >>> import numeric as torch
     >>> threshold(torch.tensor([1.0, 2.0]), 1.0, -7.0).tolist()
@@ -334,9 +337,10 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """``input`` where it is positive, else ``weight * input``: one weight, or one per channel.
+    """Return ``input`` where it is positive, else ``weight * input``.
 
-    Raises RuntimeError for another number of weights, and for weights of two axes.
+    There is one weight, or one for each channel.  Raises RuntimeError for another number of
+    weights, and for weights of two axes.
 
     >>> import numeric as torch
     >>> prelu(torch.tensor([-2.0, 2.0]), torch.tensor([0.25])).tolist()
@@ -368,14 +372,14 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 
 def _implicit(dim: int | None, ndim: int) -> int:
-    """The axis of classes that old programs leave out."""
+    """Return the axis of classes, with PyTorch's default where ``dim`` is None."""
     return dim if dim is not None else 0 if ndim in (0, 1, 3) else 1
 
 
 def softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
+    """Return ``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
 
     >>> import numeric as torch
     >>> softmax(torch.tensor([0.0, 1000.0]), 0).tolist()
@@ -387,7 +391,7 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """``log(softmax(input))`` along the axis ``dim``, without underflow.
+    """Return ``log(softmax(input))`` along the axis ``dim``, without underflow.
 
     >>> import numeric as torch
     >>> log_softmax(torch.tensor([0.0, 1000.0]), 0).tolist()
@@ -399,7 +403,7 @@ def log_softmax(
 def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
-    """``softmax(-input)``.
+    """Return ``softmax(-input)``.
 
     >>> import numeric as torch
     >>> softmin(torch.tensor([0.0, 1000.0]), 0).tolist()
@@ -417,7 +421,7 @@ def _affine(b: Expr, x: Expr, w: Expr) -> Expr:
 
 ADDMM = Op("addmm", _affine, promotion=None, variant="linear")
 AFFINE = Op("affine", _affine, promotion=None, label="ViewBackward0")
-# Without bias: by the rank of the input.
+# The products without bias, by the rank of the input: PyTorch's node has another name for each.
 _PRODUCTS = {
     n: Op(
         "linear",
@@ -430,9 +434,9 @@ _PRODUCTS = {
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``.
+    """Return ``input @ weight.T + bias``.
 
-    Raises RuntimeError where shapes or dtypes do not fit.
+    Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> linear(torch.tensor([1.0, 2.0]), torch.tensor([[3.0, 4.0]]), torch.tensor([5.0])).tolist()

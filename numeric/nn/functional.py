@@ -1,4 +1,4 @@
-"""The functions of neural networks, as ``torch.nn.functional`` names them."""
+"""Functions of neural networks under their names in ``torch.nn.functional``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numeric.eager.tensor import Tensor, values_of, wrap
 from numeric.eager.traced_arrays import some
 from numeric.guesses import FUNCTIONAL
 from numeric.nn import activations, losses
-from numeric.nn.activations import *  # noqa: F403  # the modules' lists say what
+from numeric.nn.activations import *  # noqa: F403  # the modules' lists name them
 from numeric.nn.losses import *  # noqa: F403
 from numeric.ops.arguments import explain
 from numeric.ops.arithmetic import mul
@@ -35,9 +35,9 @@ if not TYPE_CHECKING:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``input`` with elements set to 0 with probability ``p``, the others divided by ``1 - p``.
+    """Set each element to 0 with probability ``p`` and divide the others by ``1 - p``.
 
-    The same tensor unless ``training``.  Raises ValueError for a ``p`` outside 0 to 1.
+    Return ``input`` itself unless ``training``.  Raises ValueError for a ``p`` outside 0 to 1.
 
     >>> import numeric as torch
     >>> dropout(torch.tensor([1.0, 2.0]), p=1.0).tolist()
@@ -48,15 +48,16 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if not training or p == 0:
         return input
     a = input._array
-    kept = bernoulli(wrap(np.full(a.shape, 1.0 - p)))._array
-    mask = wrap((kept / ((1.0 - p) or 1.0)).astype(a.dtype))
+    retained = bernoulli(wrap(np.full(a.shape, 1.0 - p)))._array
+    mask = wrap((retained / ((1.0 - p) or 1.0)).astype(a.dtype))
     return input.mul_(mask) if inplace else mul(input, mask)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers as rows that have a 1 at that place; as many places as the largest needs.
+    """Return a row for each integer, with a 1 at the place of the integer and zeros elsewhere.
 
-    Raises RuntimeError for what is not of dtype int64, and for classes that there are not.
+    By default rows are just long enough for the largest integer.  Raises RuntimeError for another
+    dtype than int64, and for integers that are negative or not below ``num_classes``.
 
     >>> import numeric as torch
     >>> one_hot(torch.tensor([1, 0]), 3).tolist()
@@ -83,7 +84,7 @@ _MODES = {"replicate": "edge", "reflect": "reflect", "circular": "wrap"}
 
 
 def _cut(widths: _Widths) -> tuple[slice, ...]:
-    """What negative widths leave."""
+    """Return the slices that remove elements for negative widths."""
     return tuple(slice(max(-low, 0), -max(-high, 0) or None) for low, high in widths)
 
 
@@ -110,11 +111,12 @@ _PAD["circular", 0] = _pad_op("CopySlices")
 def pad(
     input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Tensor:
-    """``input`` with elements added: so many before and after the last axis, the one before, ....
+    """Add elements at the ends of axes.
 
-    ``mode``: ``"constant"``, with ``value``; ``"replicate"``, ``"reflect"`` or ``"circular"``.
-    Negative numbers take elements away.  Raises RuntimeError where the numbers do not fit,
-    NotImplementedError for another mode.
+    ``pad`` has two numbers for each axis, before and after it, beginning with the last axis.  A
+    negative number removes elements.  ``mode`` is ``"constant"``, with ``value``, or
+    ``"replicate"``, ``"reflect"`` or ``"circular"``.  Raises RuntimeError for numbers that do not
+    fit the shape, NotImplementedError for another mode.
 
     >>> import numeric as torch
     >>> pad(torch.tensor([1.0, 2.0]), (1, 2), value=7.0).tolist()
@@ -165,7 +167,7 @@ def _check_widths(shape: tuple[int, ...], widths: _Widths, mode: str, n: int) ->
             raise RuntimeError("Padding value causes wrapping around more than once.")
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name of the module
     explain(__name__)
 
     def __getattr__(name: str) -> object:

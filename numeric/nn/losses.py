@@ -1,6 +1,7 @@
-"""Losses: each is one operation with its reduction, stable wherever the logarithms are.
+"""Losses, each one operation in a numerically stable form.
 
-Targets receive gradients too.  A reduction goes into the formula: the mean of a loss is one node.
+The operation includes the reduction: the mean of a loss is one node.  Targets receive gradients
+too.
 """
 
 from __future__ import annotations
@@ -67,9 +68,10 @@ def _loss(
     labels: tuple[str, str, str] | None = None,
     weights: str = "",
 ) -> dict[str, Op]:
-    """The op of each reduction, from the loss of an element.
+    """Build the op of each reduction from the loss of an element.
 
-    ``labels``: of none, mean and sum; ``weights``: which ones it has, for the names of the ops.
+    ``labels`` has the names of the nodes for none, mean and sum.  ``weights`` names the kind of
+    weights, as a part of the variant's name.
     """
 
     def built(*args: Any) -> Expr:
@@ -108,7 +110,7 @@ def _real(name: str, *operands: Tensor) -> None:
 
 
 def _smooth(x: Expr, y: Expr, beta: Expr) -> Expr:
-    # The size appears only where the difference is not 0, the square has no kink.
+    # The branch with the kink of abs applies away from 0; near 0 the square is smooth.
     d = x - y
     return sd.where(sd.abs(d) < beta, d * d / (2 * beta), sd.abs(d) - beta / 2)
 
@@ -129,7 +131,7 @@ HUBER = _loss("huber_loss", _huber)
 
 
 def _compared(name: str, input: Tensor, target: Tensor) -> None:
-    """The checks of the losses whose operands broadcast."""
+    """Check the operands of a loss that broadcasts: warn for two shapes, raise if they misfit."""
     for x in (input, target):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}(): arguments must be Tensors, not {type(x).__name__}")
@@ -154,7 +156,7 @@ def _compared(name: str, input: Tensor, target: Tensor) -> None:
 def _weighted(
     loss: Callable[[str], Tensor], weight: Tensor | None, input: Tensor, target: Tensor, kind: str
 ) -> Tensor:
-    """``loss(reduction)``, or its weighted sum; a mean divides by the sum of the weights."""
+    """Return ``loss(reduction)``, with weights if any; a mean divides by the sum of the weights."""
     if weight is None:
         return loss(kind)
     if weight._array.shape != input._array.shape:
@@ -176,7 +178,7 @@ WEIGHTED = {
 def mse_loss(
     input: Tensor, target: Tensor, *, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """The squared differences: their ``"mean"``, their ``"sum"`` or (``"none"``) each.
+    """Return the squared differences, reduced: their ``"mean"``, their ``"sum"`` or ``"none"``.
 
     >>> import numeric as torch
     >>> mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0])).item()
@@ -193,7 +195,7 @@ def mse_loss(
 def l1_loss(
     input: Tensor, target: Tensor, *, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """The sizes of the differences; the derivative where there is none is 0.
+    """Return the absolute differences, reduced; the derivative at a difference of 0 is 0.
 
     >>> import numeric as torch
     >>> l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]), reduction="sum").item()
@@ -209,14 +211,14 @@ def l1_loss(
 def _sizes_of_differences(x: Tensor, y: Tensor, reduction: str) -> Tensor:
     if promoted((x._array, y._array)).kind == "f":
         return apply(L1[reduction], (x, y), (reduction,))
-    each = abs(x - y)  # of integers: which of these there are, the operations say
+    each = abs(x - y)  # of integers: the operations themselves raise for dtypes that they lack
     return each if reduction == "none" else getattr(each, reduction)()
 
 
 def smooth_l1_loss(
     input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
-    """The sizes of the differences, and a parabola where they are below ``beta``.
+    """Return the absolute differences, reduced, with a parabola where they are below ``beta``.
 
     Raises RuntimeError for a negative ``beta``.
 
@@ -241,7 +243,7 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Half the squares of the differences, and lines where these exceed ``delta``.
+    """Return half the squared differences, reduced, with lines where differences exceed ``delta``.
 
     Raises RuntimeError unless ``delta`` is positive.
 
@@ -267,9 +269,9 @@ _LEAST = float(np.float32(1e-12))
 
 
 def _entropy(p: Expr, t: Expr) -> Expr:
-    """The loss, with its logarithms bounded; at the ends a parabola bounds the slope.
+    """Return the loss with bounded logarithms; near 0 and 1 a parabola bounds the slope.
 
-    The parabola is added there about ``p`` itself, where it is 0: it shows in derivatives alone.
+    The parabola has its zero at ``p`` itself, so that it changes derivatives but not the value.
     """
     bounded = t * sd.maximum(sd.log(detach(p)), -100)
     bounded += (1 - t) * sd.maximum(sd.log1p(-detach(p)), -100)
@@ -286,7 +288,7 @@ def _entropy_kernel(p: Array, t: Array) -> Array:
 
 
 def _tail(x: Array) -> Any:
-    """``softplus`` of minus the size."""
+    """Return ``softplus(-abs(x))``."""
     e = np.abs(x)
     np.negative(e, out=e)
     np.exp(e, out=e)
@@ -294,12 +296,12 @@ def _tail(x: Array) -> Any:
 
 
 def _logistic(x: Expr, t: Expr) -> Expr:
-    """The loss and its slope by x without what cancels where x is large and t is 1."""
+    """Return the loss in a form whose slope by x does not cancel for large x and t = 1."""
     return (1 - t) * sd.softplus(x) + t * sd.softplus(-x)
 
 
 def _logistic_of_targets(x: Expr, t: Expr) -> Expr:
-    """The same with the slope -x by t, which would cancel where x is small."""
+    """Return the loss in a form whose slope by t is -x; the other form cancels for small x."""
     return sd.softplus(x) - t * x
 
 
@@ -320,7 +322,7 @@ def _times(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _BCE, _LOGITS = "BinaryCrossEntropyBackward0", "BinaryCrossEntropyWithLogitsBackward0"
-# By whether weights come last.
+# Keyed by whether the last operand has weights.
 BCE = {
     weighted: _loss("bce", build, kernel, (_BCE,) * 3, "weight" * weighted)
     for weighted, build, kernel in (
@@ -328,7 +330,8 @@ BCE = {
         (True, _times(_entropy), _times(_entropy_kernel)),
     )
 }
-# By whether there are weights of positive examples, and weights; of targets with gradients alone.
+# The first key is whether positive examples have weights, or "targets" if targets require
+# gradients.  The second is whether there are weights.
 BCE_LOGITS: dict[tuple[object, bool], dict[str, Op]] = {
     key: _loss("bce_with_logits", build, kernel, (_LOGITS,) * 3, weights)
     for key, weights, build, kernel in (
@@ -350,10 +353,10 @@ BCE_LOGITS: dict[tuple[object, bool], dict[str, Op]] = {
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
 ) -> Tensor:
-    """``-target*log(input) - (1 - target)*log(1 - input)``; a logarithm is never below -100.
+    """Return ``-target*log(input) - (1 - target)*log(1 - input)``, reduced.
 
-    Raises ValueError for sizes that differ, RuntimeError for two dtypes and for probabilities
-    outside 0 to 1.
+    Logarithms are bounded below by -100.  Raises ValueError for two shapes, RuntimeError for two
+    dtypes and for probabilities outside 0 to 1.
 
     >>> import numeric as torch
     >>> binary_cross_entropy(torch.tensor([0.0]), torch.tensor([1.0])).item()
@@ -384,9 +387,10 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """The binary cross entropy of ``sigmoid(input)``, computed from the logits without overflow.
+    """Return the binary cross entropy of ``sigmoid(input)``, from the logits without overflow.
 
-    ``pos_weight`` multiplies what ``target`` does.  Raises ValueError for sizes that differ.
+    ``pos_weight`` multiplies the term with the factor ``target``.  Raises ValueError for two
+    shapes.
 
     >>> import numeric as torch
     >>> logits, target = torch.tensor([1000.0, -1000.0]), torch.tensor([1.0, 1.0])
@@ -409,7 +413,7 @@ def binary_cross_entropy_with_logits(
 
 
 def _chosen(x: Expr, flat: Expr, reduction: str) -> Expr:
-    """Minus the log-probabilities at ``flat`` places."""
+    """Return minus the log-probabilities at the ``flat`` places, reduced."""
     return _reduced(-sd.take(sd.reshape(x, -1), flat), reduction)
 
 
@@ -418,7 +422,7 @@ def _chosen_kernel(x: Array, flat: Array, reduction: str) -> Any:
 
 
 def _weighed(x: Expr, flat: Expr, w: Expr, counts: Expr, reduction: str) -> Expr:
-    """The same times weights, where they count."""
+    """Return the weighted loss, without the ignored targets; a mean divides by the used weights."""
     loss = sd.where(counts, -sd.take(sd.reshape(x, -1), flat) * w, 0)
     return sd.sum(loss) / sd.sum(w) if reduction == "mean" else _reduced(loss, reduction)
 
@@ -430,7 +434,8 @@ def _weighed_kernel(x: Array, flat: Array, w: Array, counts: Array, reduction: s
     return _reduce(loss, reduction)
 
 
-# By whether there are weights or ignored targets, and more axes than those of examples and classes.
+# Keyed by whether there are weights or ignored targets, and by whether there are axes beyond those
+# of examples and classes.
 NLL = {
     (weighed, more): Op(
         "nll_loss", build, kernel, promotion=None, label=label, variant="weight" * weighed
@@ -443,10 +448,11 @@ NLL = {
 
 
 class _Classes:
-    """Class indices, as places in the flat array of scores.
+    """Class indices as places in the flat array of scores.
 
-    ``flat``: the places, 0 where a target is ignored; ``counts``: where none is, None for
-    everywhere; ``weights``: one for each class, None for ones.
+    ``flat`` has the places, with class 0 for an ignored target.  ``counts`` is a mask of the
+    targets that are not ignored, or None if all count.  ``weights`` has one weight for each class,
+    or is None.
     """
 
     def __init__(
@@ -458,7 +464,7 @@ class _Classes:
         self.dtype, self.n = x.dtype, n
         self.weights = None if weight is None else values_of(weight)
         self.counts: Array | None = None
-        traced = isinstance(t, Shadow)
+        traced = isinstance(t, Shadow)  # a trace must also hold for targets of later calls
         if t.size and (traced or ignore_index >= 0 or np.minimum.reduce(t, None) < 0):
             counts = t != ignore_index
             self.counts = None if not traced and counts.all() else counts
@@ -474,7 +480,7 @@ class _Classes:
         self.flat = (rows * n if inner == 1 else rows) + t.astype(np.int64, copy=False) * inner
 
     def used(self) -> Array:
-        """The weight of each target: 0 of ignored ones."""
+        """Return the weight of each target, 0 for an ignored one."""
         w = np.ones(self.n, self.dtype) if self.weights is None else self.weights
         used = np.take(beside(w, self.classes), self.classes)
         return used if self.counts is None else np.where(self.counts, used, used.dtype.type(0))
@@ -515,11 +521,11 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probabilities (axis 1 of ``input``) at the classes ``target``.
+    """Return minus the log-probabilities (axis 1 of ``input``) at the classes ``target``, reduced.
 
-    ``weight`` has a factor for each class, and a mean divides by the sum of those that were used;
-    targets that are ``ignore_index`` do not count.  Raises IndexError for a class that there is
-    not, ValueError and RuntimeError for sizes and dtypes that do not fit.
+    ``weight`` has a factor for each class, and a mean divides by the sum of the factors in use.
+    Targets equal to ``ignore_index`` do not count.  Raises IndexError for a class that does not
+    exist, ValueError and RuntimeError for shapes and dtypes that do not fit.
 
     >>> import numeric as torch
     >>> nll_loss(torch.tensor([[-1.0, -2.0], [-3.0, -4.0]]), torch.tensor([1, 0])).item()
@@ -544,7 +550,10 @@ def _nll(input: Tensor, classes: _Classes, reduction: str) -> Tensor:
 
 
 def _smoothed(x: Expr, q: Expr, total: Expr, axis: int, reduction: str) -> Expr:
-    """Cross entropy with fixed probabilities: those that are 0 do not count."""
+    """Return the cross entropy with fixed probabilities; terms with probability 0 are left out.
+
+    The reason is 0 * -inf, which would be nan.
+    """
     loss = -sd.sum(sd.where(sd.equal(q, 0), 0, x * q), axis)
     return sd.sum(loss) / total if reduction == "mean" else _reduced(loss, reduction)
 
@@ -552,7 +561,7 @@ def _smoothed(x: Expr, q: Expr, total: Expr, axis: int, reduction: str) -> Expr:
 def _soft(
     x: Expr, q: Expr, w: Expr, keep: Expr, spread: Expr, axis: int, reduction: str, smooth: bool
 ) -> Expr:
-    """Cross entropy with probabilities ``keep*q + spread``, and weights of classes."""
+    """Return the cross entropy with probabilities ``keep*q + spread`` and weights of classes."""
     loss = -sd.sum(x * (keep * q + spread if smooth else q) * w, axis)
     return _reduced(loss, reduction)
 
@@ -575,10 +584,10 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """The cross entropy of the softmax of ``input`` (over axis 1) with ``target``.
+    """Return the cross entropy of the softmax of ``input`` (over axis 1) with ``target``.
 
-    ``target`` has class indices, as for ``nll_loss``, or, in the shape of ``input``, probabilities.
-    ``label_smoothing`` mixes so much of the uniform distribution into either.  Raises as
+    ``target`` has class indices, as for ``nll_loss``, or probabilities in the shape of ``input``.
+    ``label_smoothing`` is the share of a uniform distribution mixed into the target.  Raises as
     ``nll_loss``, and RuntimeError for a ``label_smoothing`` outside 0 to 1.
 
     >>> import numeric as torch
@@ -617,7 +626,7 @@ def cross_entropy(
 
 
 def _along(w: Array, axis: int, ndim: int) -> Array:
-    """``w`` along an axis, to be broadcast."""
+    """Reshape ``w`` to lie along an axis and broadcast along the others."""
     return w.reshape([-1 if k == axis else 1 for k in range(ndim)])
 
 
@@ -669,8 +678,9 @@ KL_DIV = {
 def kl_div(
     input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False
 ) -> Tensor:
-    """``target * (log(target) - input)``, for ``input`` a logarithm; ``log_target``: both are.
+    """Return the Kullback-Leibler divergence ``target * (log(target) - input)``, reduced.
 
+    ``input`` has logarithms of probabilities; so has ``target`` with ``log_target``.  The reduction
     ``"batchmean"`` divides the sum by the length of the first axis.
 
     >>> import numeric as torch

@@ -1,4 +1,4 @@
-"""Parameters: leaves that say what they are for."""
+"""Parameters: leaf tensors of a model that an optimiser changes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Parameter"]
 
 
 class Parameter(Tensor):
-    """A leaf on the memory of ``data``, which requires gradients; empty without data.
+    """A leaf that requires gradients and shares the memory of ``data``; empty without data.
 
-    What operations make of it are plain tensors.
+    Results of operations on it are plain tensors.
 
     >>> import numeric as torch
     >>> p = torch.nn.Parameter(torch.ones(2))

@@ -1,4 +1,4 @@
-"""Gradients kept in bounds, and parameters as one vector."""
+"""Clip gradients, and convert between parameters and one vector."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Shrink all gradients, in place, so that the norm of all together is at most ``max_norm``.
+    """Scale all gradients, in place, so that their joint norm is at most ``max_norm``.
 
     Args:
-        parameters: what has the gradients.
+        parameters: the tensors with the gradients.
         max_norm: the bound.
         norm_type: the order of the norm; may be infinite.
-        error_if_nonfinite: RuntimeError for a norm that is nan or infinite.
+        error_if_nonfinite: raise RuntimeError for a norm that is nan or infinite.
         foreach: has no effect.
 
-    Returns the norm before.
+    Returns the norm before scaling.
 
     >>> import numeric as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -73,7 +73,7 @@ def clip_grad_norm_(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Cut off the elements of all gradients, in place, at ``-clip_value`` and ``clip_value``.
+    """Clip all gradients, in place, to the range from ``-clip_value`` to ``clip_value``.
 
     ``foreach`` has no effect.
 
@@ -90,7 +90,7 @@ def clip_grad_value_(
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The elements of all parameters, one after the other; differentiable.
+    """Return the elements of all parameters in one vector; differentiable.
 
     >>> import numeric as torch
     >>> torch.nn.utils.parameters_to_vector([torch.ones(2, 1), torch.zeros(1)])
@@ -100,7 +100,9 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """The opposite: the data of the parameters become views of the vector.
+    """Let the data of the parameters be views of consecutive parts of ``vec``.
+
+    It is the inverse of ``parameters_to_vector``.
 
     >>> import numeric as torch
     >>> x, y = torch.zeros(2, 1), torch.zeros(1)
@@ -120,21 +122,21 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 
 def _gradients(name: str, parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    """The gradients that there are."""
-    given = [parameters] if isinstance(parameters, Tensor) else _tensors(name, parameters)
-    return [p._grad for p in given if p._grad is not None]
+    """Return the gradients of the parameters that have one."""
+    tensors = [parameters] if isinstance(parameters, Tensor) else _tensors(name, parameters)
+    return [p._grad for p in tensors if p._grad is not None]
 
 
 def _tensors(name: str, parameters: Iterable[Tensor]) -> list[Tensor]:
-    """The parameters; raises TypeError for one that is no Tensor."""
-    given = [*parameters]
-    for place, p in enumerate(given):
+    """Return the parameters as a list; raises TypeError unless all are Tensors."""
+    tensors = [*parameters]
+    for place, p in enumerate(tensors):
         if not isinstance(p, Tensor):
             raise TypeError(
                 f"{name}(): argument 'parameters' must be tuple of Tensors, but found element of "
                 f"type {type(p).__name__} at pos {place}"
             )
-    return given
+    return tensors
 
 
 explain(__name__)
