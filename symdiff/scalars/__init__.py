@@ -1,1 +1,1 @@
-"""Scalar formulas: SymPy's, with a vocabulary whose derivatives are stable."""
+"""Scalar formulas: SymPy expressions over a vocabulary with stable derivatives."""

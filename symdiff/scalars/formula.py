@@ -36,8 +36,8 @@ __all__ = [
     "plain",
 ]
 
-# How many canonical forms, and how many derivatives, are kept: a formula that is like no other
-# takes some 30 KB with both.
+# The sizes of the caches of canonical forms and of derivatives.  A formula without any relative in
+# the caches takes some 30 KB in both.
 FORMULAS = 1 << 11
 
 
@@ -51,11 +51,11 @@ def kernel_symbol(k: int) -> sp.Symbol:
     return sp.Symbol(f"_{k}", real=True)
 
 
-# Walking ----------------------------------------------------------------------------------------
+# Walks ------------------------------------------------------------------------------------------
 
 
 def _children(formula: sp.Basic) -> tuple[sp.Basic, ...]:
-    if isinstance(formula, sp.Piecewise):  # its pairs would refuse a condition that is a number
+    if isinstance(formula, sp.Piecewise):  # its pairs refuse numbers as conditions
         return tuple(part for pair in formula.args for part in pair.args)
     return tuple(formula.args)
 
@@ -84,9 +84,9 @@ def operands_first(
     formulas: Iterable[sp.Basic],
     operands: Callable[[sp.Basic], tuple[sp.Basic, ...]] = lambda part: part.args,
 ) -> list[sp.Basic]:
-    """Every part once, by identity: comparing deep formulas would recurse.
+    """List every part once, by identity: comparing deep formulas would recurse.
 
-    ``operands`` says what a part is made of; it is asked once of each, before these come.
+    ``operands`` returns the operands of a part; it is called once for each, before they are listed.
 
     >>> inner = sp.Symbol("inner")  # SymPy may hold another x, equal and not the same
     >>> operands_first([sp.sin(inner) + inner])
@@ -107,7 +107,7 @@ def operands_first(
 
 
 def _preorder(formula: sp.Basic) -> Iterator[sp.Basic]:
-    """Every distinct part of ``formula`` once, the whole first."""
+    """Every distinct part of ``formula`` once, the complete formula first."""
     seen: set[sp.Basic] = set()
     stack = [formula]
     while stack:
@@ -126,7 +126,7 @@ def _nested(function: Any) -> Callable[..., sp.Expr]:
 
 
 def _piecewise(*parts: sp.Expr) -> sp.Expr:
-    result: sp.Expr = sp.nan  # what SymPy means where no condition holds
+    result: sp.Expr = sp.nan  # SymPy's value if no condition holds
     for k in range(len(parts) - 2, -1, -2):
         result = v.where(parts[k + 1], parts[k], result)
     return result
@@ -137,7 +137,7 @@ def _heaviside(x: sp.Expr, at_zero: sp.Expr = v.HALF) -> sp.Expr:
 
 
 def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
-    if exponent.is_Float:  # made exact, since every differentiation lowers it by 1
+    if exponent.is_Float:  # exact, since each derivative subtracts 1
         exponent = sp.Rational(exponent)
     return base**exponent if exponent.is_Rational else v.power(base, exponent)
 
@@ -178,9 +178,9 @@ NUMBER_TESTS: dict[Any, Callable[..., sp.Expr]] = {
     )
     if hasattr(cfunctions, name)
 }
-"""SymPy's tests of numbers -> the formulas that take their place."""
+"""SymPy's tests of numbers -> their replacements."""
 
-# SymPy's class -> the function of its canonical arguments that takes its place.
+# SymPy's class -> the function of its canonical arguments that replaces it.
 _REWRITES: dict[Any, Callable[..., sp.Expr]] = {
     **{
         facts.sympy: _nested(VOCABULARY[name]) if arity(name) == 2 else VOCABULARY[name]
@@ -250,12 +250,12 @@ def _canonical_node(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
 
 @lru_cache(maxsize=FORMULAS)
 def canonical(formula: sp.Basic) -> sp.Expr:
-    """``formula`` with SymPy's classes replaced by those of the vocabulary; the value is the same.
+    """Replace SymPy's classes by functions of the vocabulary; the value stays the same.
 
-    Relations become the numbers 1 and 0, ``Piecewise`` becomes nested ``where``, ``Max`` and
-    ``Min`` of many become nested ones of two, a power whose exponent is not a rational number
-    becomes ``power``.  Function classes that a user defined (with an ``fdiff``) are kept.  Raises
-    Unsupported for what has no counterpart, naming SymPy's class.
+    Relations become the numbers 1 and 0, ``Piecewise`` nested ``where``, ``Max`` and ``Min`` of
+    many operands nested ones of two.  A power whose exponent is not rational becomes ``power``.
+    User-defined function classes (with an ``fdiff``) stay.  Raises Unsupported, with SymPy's class,
+    for an object without counterpart.
 
     >>> x = kernel_symbol(0)
     >>> canonical(sp.Piecewise((sp.Abs(x), x < 2), (1, True)))
@@ -285,9 +285,9 @@ def is_for_code(cls: Any) -> bool:
 
 
 def plain(formula: sp.Expr, codegen: bool = False) -> sp.Expr:
-    """``formula`` with the functions of the vocabulary written out in SymPy's own classes.
+    """Rewrite the vocabulary of ``formula`` in SymPy's own classes.
 
-    With ``codegen``, those of ``sympy.codegen.cfunctions`` count as such.
+    With ``codegen``, the classes of ``sympy.codegen.cfunctions`` count as SymPy's own.
 
     >>> plain(v.sigmoid(kernel_symbol(0)))
     1/(1 + exp(-_0))
@@ -299,14 +299,14 @@ def plain(formula: sp.Expr, codegen: bool = False) -> sp.Expr:
 
 
 def _hoist(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
-    """``where(c, a, 0)·p`` to ``where(c, a·p, 0)``: an infinite p must not meet the zero."""
+    """Move factors inside ``where(c, a, 0)·p``: an infinite p must not meet the zero."""
     if not isinstance(node, sp.Mul):
         return node if args == node.args else node.func(*args)
     for k, factor in enumerate(args):
         if isinstance(factor, v.where) and v.ZERO in factor.args[1:]:
             rest = sp.Mul(*args[:k], *args[k + 1 :])
             c, a, b = factor.args
-            # Again, for a selection among the other factors.
+            # Repeat for a selection among the other factors.
             first, second = (
                 v.ZERO if x == 0 else _hoist(product := sp.Mul(x, rest), product.args)
                 for x in (a, b)
@@ -316,11 +316,11 @@ def _hoist(node: sp.Basic, args: tuple[sp.Basic, ...]) -> sp.Basic:
 
 
 def _diff(formula: sp.Expr, s: sp.Symbol) -> sp.Expr:
-    """SymPy's derivative, by the chain rule through the bases of powers.
+    """Differentiate with SymPy, with the chain rule through the bases of powers.
 
-    SymPy writes (b^p)' as b^p·p·b'/b, and cancels b'/b where b is a product or a power: √(xy)'
-    becomes √(xy)/(2x), nan at x = 0, where y/(2√(xy)) is right.  A symbol in the place of such a
-    base keeps it whole.
+    SymPy writes (b^p)' as b^p·p·b'/b, and cancels b'/b if b is a product or a power: √(xy)' becomes
+    √(xy)/(2x), nan at x = 0, where y/(2√(xy)) is right.  A symbol in place of such a base prevents
+    this.
     """
     bases: dict[sp.Symbol, sp.Expr] = {}
 
@@ -343,11 +343,11 @@ def _diff(formula: sp.Expr, s: sp.Symbol) -> sp.Expr:
 
 @lru_cache(maxsize=FORMULAS)
 def partial(formula: sp.Basic, k: int) -> sp.Expr:
-    """The derivative of ``formula`` by the operand ``_k``, canonical.
+    """Return the canonical derivative of ``formula`` by the operand ``_k``.
 
-    It is SymPy's ``diff`` of the canonical formula, in which every function states a derivative
-    that is safe to evaluate.  Raises NotDifferentiable, naming the function, if that leaves a
-    derivative unevaluated, and Unsupported for a formula without canonical form.
+    SymPy differentiates the canonical formula, in which every function states a derivative that is
+    safe to evaluate.  Raises NotDifferentiable, with the function's name, if a derivative stays
+    unevaluated, and Unsupported for a formula without canonical form.
 
     >>> partial(sp.tanh(kernel_symbol(0)), 0)
     sech2(_0)
@@ -356,7 +356,7 @@ def partial(formula: sp.Basic, k: int) -> sp.Expr:
     derivative = derivative.replace(sp.DiracDelta, lambda *_: v.ZERO)
     for node in _preorder(derivative):
         if isinstance(node, sp.Derivative | sp.Subs):
-            inner = node.args[0]  # of f'(g(x)) SymPy has a Subs of a Derivative of f
+            inner = node.args[0]  # SymPy writes f'(g(x)) as a Subs of a Derivative
             while isinstance(inner, sp.Derivative):
                 inner = inner.args[0]
             raise NotDifferentiable(f"{inner.func.__name__} states no derivative (no fdiff)")

@@ -1,6 +1,6 @@
-"""SymPy formulas made unevaluated: its own evaluation walks a shared formula as a tree.
+"""Build SymPy formulas unevaluated: SymPy's evaluation walks a shared formula as a tree.
 
-Nor do deep ones recurse: parts are hashed as they are made.
+Deep formulas do not recurse either, because each part is hashed when it is built.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 def held(cls: type[sp.Basic], args: Sequence[sp.Basic]) -> sp.Basic:
-    """``cls(*args)`` unevaluated; one class takes no option, and evaluates nothing.
+    """Build ``cls(*args)`` unevaluated; UnevaluatedExpr takes no option, and never evaluates.
 
-    SymPy's cache is left out: a look-up there compares a formula with an equal one that was made
-    before, which recurses to the leaves.
+    The call bypasses SymPy's cache: a look-up there compares a formula with an equal one, which
+    recurses to the leaves.
     """
     if cls is sp.betainc_regularized:
         return cls(*args)
     new = cls.__new__
-    if new.__module__ == Application.__module__:  # of functions, whose `__new__` calls this one
+    if new.__module__ == Application.__module__:  # a function's `__new__` would evaluate first
         new = Application.__new__
     return getattr(new, "__wrapped__", new)(cls, *args, evaluate=False)
 
 
 def hashed(formula: sp.Basic) -> sp.Basic:
-    """``formula`` with its hash computed: later that would recurse to the leaves."""
+    """Compute and cache the hash of ``formula``: later it would recurse to the leaves."""
     hash(formula)
     return formula
 
@@ -45,17 +45,17 @@ def is_number(formula: sp.Basic, value: int) -> bool:
 
 
 def condition_of(value: sp.Basic, dtype: type) -> sp.Basic:
-    """The condition that a truth value is, or that a number is not 0."""
+    """The condition that a truth value is true, or that a number is not 0."""
     return value if dtype is bool else unevaluated(sp.Ne, [value, sp.S.Zero])
 
 
 def as_number(condition: sp.Basic) -> sp.Basic:
-    """1 where a condition holds, else 0."""
+    """Convert a condition to a number: 1 if it holds, else 0."""
     return choice(condition, sp.S.One, sp.S.Zero)
 
 
 def choice(condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
-    """``a`` where a condition holds, else ``b``; of a choice within, only what is open stays."""
+    """``a`` if a condition holds, else ``b``; simplifies choices inside by this condition."""
     if condition in (sp.true, sp.false):
         return a if condition == sp.true else b
     if (within := arms(a)) and within[0] is condition:
@@ -71,7 +71,7 @@ def choice(condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
 
 
 def arms(formula: sp.Basic) -> tuple[sp.Basic, sp.Basic, sp.Basic] | None:
-    """The condition and both values of a choice between two; None for another formula."""
+    """The condition and both values of a choice between two; None for other formulas."""
     if not isinstance(formula, sp.Piecewise) or len(formula.args) != 2:
         return None
     (a, condition), (b, otherwise) = (pair.args for pair in formula.args)
@@ -83,7 +83,7 @@ def _same(a: sp.Basic, b: sp.Basic) -> bool:
 
 
 def power(base: sp.Basic, p: sp.Basic) -> sp.Basic:
-    """``base ** p`` for a rational p; a power of a root is one power."""
+    """``base ** p`` for a rational p; merges a power of a root to one power."""
     root, exponent, degree = as_power(base)
     if degree == 1:
         return hashed(held(sp.Pow, [base, p]))
@@ -91,7 +91,7 @@ def power(base: sp.Basic, p: sp.Basic) -> sp.Basic:
 
 
 def as_power(factor: sp.Basic) -> tuple[sp.Basic, sp.Basic, int]:
-    """A factor as a base, its exponent, and the degree of the roots in it, 1 if there are none."""
+    """A factor as base, exponent, and degree of the roots in it (1 without roots)."""
     if not isinstance(factor, sp.Pow) or not factor.exp.is_Rational:
         return factor, sp.S.One, 1
     base, exponent = factor.args
@@ -102,7 +102,7 @@ def as_power(factor: sp.Basic) -> tuple[sp.Basic, sp.Basic, int]:
 
 
 def _raised(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
-    """A power; a whole one of a root keeps the root, which negative bases do not have."""
+    """A power; an integer power of a root keeps the root, which is nan for negative bases."""
     if exponent.is_Integer and degree > 1:
         base = hashed(held(sp.Pow, [base, sp.Rational(1, degree)]))
         exponent = exponent * degree
@@ -110,12 +110,12 @@ def _raised(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
 
 
 def _identity(base: sp.Basic) -> object:
-    """What tells a base from others: deep ones are not compared, a symbol may be made anew."""
+    """The identity of a base: by object, since comparing deep ones recurses; symbols by value."""
     return base if base.is_Atom else id(base)
 
 
 def gathered(factors: Iterable[sp.Basic]) -> list[sp.Basic]:
-    """The factors, powers of one base as one; those above and those below a fraction line apart."""
+    """Merge powers of one base, separately above and below the fraction line."""
     powers: dict[tuple[object, bool], list[tuple[sp.Basic, sp.Basic, sp.Basic, int]]] = {}
     for factor in factors:
         base, exponent, degree = as_power(factor)
@@ -130,14 +130,15 @@ def gathered(factors: Iterable[sp.Basic]) -> list[sp.Basic]:
 
 
 class Poles:
-    """What must not be 0 for a formula to have a finite value, be it complex."""
+    """The expressions that must not be 0 for a formula to be finite, also over complex numbers."""
 
     def __init__(self) -> None:
-        # By identity, since comparing deep formulas would recurse; they are kept alive.
+        # Keys are identities, because comparing deep formulas recurses; the values keep parts
+        # alive.
         self.known: dict[int, tuple[frozenset[int] | None, sp.Basic]] = {}
 
     def absent(self, formula: sp.Basic, where: Iterable[sp.Basic], finite: sp.Basic) -> bool:
-        """Whether a formula is finite wherever ``finite`` is and those of ``where`` are not 0.
+        """Whether a formula is finite where ``finite`` is and the formulas ``where`` are not 0.
 
         False if in doubt.
         """
@@ -145,7 +146,7 @@ class Poles:
         return poles is not None and poles <= finite_at.union(id(_root(x)) for x in where)
 
     def of(self, formula: sp.Basic) -> frozenset[int] | None:
-        """What must not be 0, by identity; None where that is not all."""
+        """The poles of a formula by identity; None if there may be others."""
         stack = [formula]
         while stack:
             part = stack[-1]
@@ -175,35 +176,35 @@ class Poles:
         return result
 
 
-_POLES = 8  # sets of more are not worth their time
-# Functions of finite numbers that are finite, if complex where they are not real.
+_POLES = 8  # larger sets cost more time than they save
+# Functions that map finite numbers to finite ones, real or complex.
 _ENTIRE = (
     sp.Add | sp.Mul | sp.Piecewise | sp.Max | sp.Min | sp.Abs | sp.sign | sp.floor | sp.ceiling
 ) | (sp.exp | sp.sin | sp.cos | sp.sinh | sp.cosh | sp.asinh | sp.asin | sp.acos | sp.erf | sp.erfc)
 
 
 def _positive(formula: sp.Basic) -> bool:
-    """Whether a formula is visibly positive: an exponential or number, or a sum of such."""
+    """Whether a formula is visibly positive: an exponential, a number, or a sum of these."""
     terms = formula.args if isinstance(formula, sp.Add) else (formula,)
     return all(isinstance(x, sp.exp) or (x.is_Rational and x > 0) for x in terms)
 
 
 def _chosen(formula: sp.Basic) -> Sequence[sp.Basic]:
-    """The operands that a value is made of, without conditions and exponents."""
+    """The operands that contribute to the value, without conditions and exponents."""
     if isinstance(formula, sp.Piecewise):
         return [pair.args[0] for pair in formula.args]
     return formula.args[:1] if isinstance(formula, sp.Pow) else formula.args  # type: ignore[no-any-return]
 
 
 def _root(base: sp.Basic) -> sp.Basic:
-    """What is 0 where a power with a positive exponent is."""
+    """The innermost base of powers with positive exponents, which is 0 where they are."""
     while isinstance(base, sp.Pow) and base.exp.is_Rational and base.exp > 0:
         base = base.base
     return base
 
 
 def raw(cls: type[sp.Basic], *args: sp.Basic) -> sp.Basic:
-    """A node whose constructor would search or sort its operands, made without it."""
+    """Build a node without its constructor, which would search or sort its operands."""
     node = sp.Basic.__new__(cls, *args)
     if issubclass(cls, _LATTICE):
         node._argset = frozenset(args)
@@ -211,7 +212,7 @@ def raw(cls: type[sp.Basic], *args: sp.Basic) -> sp.Basic:
 
 
 def _exclusive(conditions: Sequence[sp.Basic]) -> sp.Basic:
-    """Xor, written out: SymPy's sorts its operands whenever it is looked at."""
+    """Write Xor out: SymPy's Xor sorts its operands at each access."""
     result, *further = conditions
     for other in further:
         result = _either(_both(result, negated(other)), _both(negated(result), other))
@@ -231,7 +232,7 @@ def _either(a: sp.Basic, b: sp.Basic) -> sp.Basic:
 
 
 def negated(condition: sp.Basic) -> sp.Basic:
-    """What holds where a condition does not."""
+    """The negation of a condition."""
     if condition in (sp.true, sp.false):
         return sp.false if condition == sp.true else sp.true
     return hashed(held(sp.Not, [condition]))
@@ -248,7 +249,7 @@ LOGIC: dict[str, Callable[..., sp.Basic]] = {
 
 
 def filled_in(formula: sp.Basic, args: Sequence[sp.Basic]) -> sp.Basic:
-    """``formula`` with formulas in the place of its kernel symbols, unevaluated."""
+    """Substitute formulas for the kernel symbols of ``formula``, unevaluated."""
     done: dict[sp.Basic, sp.Basic] = {kernel_symbol(k): arg for k, arg in enumerate(args)}
     stack = [formula]
     while stack:
@@ -268,11 +269,11 @@ def filled_in(formula: sp.Basic, args: Sequence[sp.Basic]) -> sp.Basic:
 
 
 def unevaluated(cls: type[sp.Basic], args: list[sp.Basic]) -> sp.Basic:
-    """``cls(*args)``; only what numbers decide is decided."""
+    """``cls(*args)``, evaluated only where numbers decide."""
     if cls is sp.Xor:
         return _exclusive(args)
     if issubclass(cls, sp.Rel) and all(arg.is_Rational for arg in args):
-        return cls(*args)  # left undecided, it is more than SymPy can substitute in
+        return cls(*args)  # SymPy cannot substitute in an undecided one
     if cls in (sp.And, sp.Or):
         args = [arg for arg in args if arg != (sp.true if cls is sp.And else sp.false)]
         if len(args) == 1:

@@ -1,9 +1,9 @@
-"""The scalar vocabulary: real functions, each with its meaning, its derivative and its value.
+"""The scalar vocabulary: real functions, each with its definition, derivative and value.
 
 SymPy's own derivatives are exact, but not safe to evaluate: sigmoid' is nan at -800, d(x**y)/dx at
 0, Abs'' is a ``DiracDelta``, floor' stays unevaluated.  Each class here states its ``partials`` in
-a form that holds wherever the function does, and that shares work with the value (cbrt' is
-1/(3 cbrt²)).  Partials are formulas of this vocabulary again, so they hold at every order.
+a form that is valid wherever the function is, and that shares work with the value (cbrt' is
+1/(3 cbrt²)).  Partial derivatives are formulas of this vocabulary, so all orders are safe.
 
 Conventions at kinks and jumps, those of PyTorch where it has one:
 
@@ -12,17 +12,17 @@ Conventions at kinks and jumps, those of PyTorch where it has one:
 - maximum and minimum share the derivative evenly between equal arguments;
 - clip passes it on at both bounds; hypot, atan2 and norm_sqrt have derivative 0 at their
   singular point;
-- a *selection* ``where(c, a, b)`` differentiates into a selection: a branch that is not taken
-  contributes exactly nothing, also where its derivative is infinite.  Partials that vanish on a
-  region are therefore selections with a zero branch, never 0/1 factors.
+- a *selection* ``where(c, a, b)`` differentiates into a selection.  A branch that is not taken
+  contributes exactly 0, even if its derivative is infinite.  Partial derivatives that vanish on
+  a region are therefore selections with a zero branch, never 0/1 factors.
 
 A truth value is the number 1 or 0.
 
-facts              what a class states, and what its formulas are written with
+facts              the base classes, and helpers of their formulas
 choices            truth values, selections, and functions with jumps and kinks
-regions            what domains are written with
+regions            the regions that domains consist of
 lengths            powers, lengths and angles, and the hyperbolic functions
-exponentials       exponentials and logarithms, and the sigmoids made of them
+exponentials       exponentials and logarithms, and sigmoids
 entropies          entropies and divergences
 gammas             the gamma and beta families, complete and incomplete
 zetas              Riemann's and Hurwitz's zeta functions
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from mpmath import mpf
 
-# A class is a function, not the base of some, where it states a value.
+# A class that states a value is a function; others are bases.
 _OWN: tuple[type[ScalarFunction], ...] = tuple(
     cls
     for cls in list(globals().values())
@@ -77,7 +77,7 @@ def _taken(value: Callable[..., mpf], **facts: object) -> type[Facts]:
     return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
 
 
-# SymPy's own classes, whose derivatives hold wherever the function does.
+# SymPy's own classes whose derivatives are valid wherever the function is.
 _SYMPY: dict[type[sp.Function], type[Facts]] = {
     sp.exp: _taken(mp.exp),
     sp.log: _taken(real_log, large=True, aliases="ln", domain=positive),
@@ -94,24 +94,24 @@ _SYMPY: dict[type[sp.Function], type[Facts]] = {
 VOCABULARY: dict[str, type[sp.Function]] = {
     cls.__name__: cls for group in (_OWN, _SYMPY) for cls in group
 }
-"""Every function that a formula may contain, besides sums, products and rational powers."""
+"""Every function that a formula may contain, apart from sums, products and rational powers."""
 
 FACTS: dict[str, type[Facts]] = {
     **{cls.__name__: cls for cls in _OWN},
     **{cls.__name__: facts for cls, facts in _SYMPY.items()},
 }
-"""What is known of the functions of ``VOCABULARY``."""
+"""The facts about the functions of ``VOCABULARY``."""
 
 DECISIONS: tuple[type[Decision], ...] = tuple(Decision.__subclasses__())
-"""What else stands in derivatives: written as its formula, but a node of its own."""
+"""Further classes in derivatives: they print as their formulas, but are nodes of their own."""
 
 MPMATH: dict[str, Callable[..., mpf]] = {name: facts.value for name, facts in FACTS.items()}
-"""The functions of ``VOCABULARY`` as functions of mpmath numbers, at the precision in force."""
+"""The functions of ``VOCABULARY`` as functions of mpmath numbers, at the current precision."""
 
 
 @cache
 def arity(name: str) -> int:
-    """The number of arguments of the function called ``name`` in ``VOCABULARY``.
+    """Return the number of arguments of the function ``name`` in ``VOCABULARY``.
 
     >>> arity("hypot"), arity("log")
     (2, 1)

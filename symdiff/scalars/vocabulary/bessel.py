@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 
 
 class Bessel(Transcendental):
-    """A Bessel function of a constant real order n; nan for x < 0 unless n is an integer.
+    """A Bessel function with a constant real order n; nan for x < 0 unless n is an integer.
 
-    The derivatives are half of the sum or of the difference of the two neighbouring orders (DLMF
-    10.6.1 and 10.29.1), and hold at x = 0 too, where those of orders that are no integers may be
-    infinite.  A negative integer is the positive one up to sign (DLMF 10.4.1, 10.27.1 and 10.27.3):
-    that of ``reflection``.
+    The derivatives are half the sum or difference of the two neighbouring orders (DLMF 10.6.1 and
+    10.29.1).  They are valid at x = 0, too, where orders that are no integers may have infinite
+    ones.  A negative integer order equals the positive one up to the sign ``reflection`` (DLMF
+    10.4.1, 10.27.1 and 10.27.3).
     """
 
     nargs = 2
     orders = 1
     drawn = True
     reflection = 1
-    at_zero: Any = None  # the values at x = 0 of order 0 and of the positive ones
+    at_zero: Any = None  # the values at x = 0 of order 0 and of positive orders
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """An integer >= 0 for a negative one; raises Unsupported for a number that is no order."""
+        """Make negative integer orders positive; raises Unsupported for a number that is none."""
         n, x = args
         if not n.is_number:
             return None
@@ -63,7 +63,7 @@ class Bessel(Transcendental):
 
 
 def _below(function: type[Bessel], n: sp.Expr, x: sp.Expr) -> sp.Expr:
-    """The function of order n - 1, that of order -1 written with order 1: J_0' is -J_1."""
+    """The function of order n - 1, with order 1 in place of -1: J_0' is -J_1."""
     lowest = ONE - abs(sign(n))  # 1 for n = 0, else 0
     turned = function(n - 1 + 2 * lowest, x)
     return turned if function.reflection == 1 else (1 - 2 * lowest) * turned
@@ -111,7 +111,7 @@ class kv(Bessel):
 
 
 def _first_kind(function: Callable[..., mpf], n: mpf, x: mpf, infinity: mpf) -> mpf:
-    """J_n or I_n, which at 0 is infinite for a negative n that is no integer."""
+    """J_n or I_n, infinite at 0 for a negative n that is no integer."""
     if mp.isinf(x):
         if isinstance(n, int):
             return infinity if x > 0 or n % 2 == 0 else -infinity
@@ -122,7 +122,7 @@ def _first_kind(function: Callable[..., mpf], n: mpf, x: mpf, infinity: mpf) -> 
 
 
 def _second_kind(function: Callable[..., mpf], n: mpf, x: mpf) -> mpf:
-    """Y_n or K_n, infinite at 0, but for Y of the orders -1/2, -3/2 ..., and complex below."""
+    """Y_n or K_n, infinite at 0 except Y of orders -1/2, -3/2 ..., and complex below 0."""
     if mp.isinf(x) and x > 0:
         return mp.mpf(0)
     if x > 0:
@@ -138,8 +138,7 @@ def _second_kind(function: Callable[..., mpf], n: mpf, x: mpf) -> mpf:
 class ive(Bessel):
     """e^-|x| I_n(x), which does not overflow.
 
-    For an integer n it is even or odd; at x = 0, where the two sides of a derivative differ, that
-    counts as 0.
+    For an integer n it is even or odd.  At x = 0, a derivative whose two sides differ counts as 0.
     """
 
     domain = _(lambda n, x: logical_or(whole(n), positive(x)))
@@ -160,10 +159,10 @@ class kve(Bessel):
 
 
 class Scaled(Ordered):
-    """The m-th derivative, m >= 0, of a scaled Bessel function of the real order n; both constant.
+    """The m-th derivative, m >= 0, of a scaled Bessel function with real order n; both constant.
 
-    It is one function because the terms of the chain rule cancel for large x: of x times e^-x I_0
-    the derivatives by its own scale are as large as it, and their sum is smaller by 1/x.
+    It is one function because the terms of the chain rule cancel for large x.  The derivative of
+    e^-x I_0 by its scale is as large as the function, and the sum is smaller by the factor 1/x.
     """
 
     nargs = 3
@@ -171,7 +170,7 @@ class Scaled(Ordered):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``of`` for m = 0; raises Unsupported for a number that is no order."""
+        """Return ``of`` for m = 0; raises Unsupported for a number that is no order."""
         m, n, x = args
         for order, kind in ((m, integer_order), (n, real_order)):
             if order.is_number:
@@ -180,7 +179,7 @@ class Scaled(Ordered):
 
 
 class ive_derivative(Scaled):
-    """The m-th derivative of ive(n, x); at 0, for integers, the value from both sides, or 0."""
+    """The m-th derivative of ive(n, x); at 0, for integers, both sides' value, or 0."""
 
     domain = _(lambda m, n, x: logical_or(whole(n), positive(x)))
     of = ive

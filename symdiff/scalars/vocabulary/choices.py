@@ -23,7 +23,7 @@ def _number(condition: sp.Basic) -> sp.Expr:
 
 
 def _condition(truth: sp.Expr) -> sp.Basic:
-    """The condition whose truth is written as the number ``truth``; else ``truth != 0``."""
+    """The condition behind the number ``truth``; otherwise ``truth != 0``."""
     if isinstance(truth, sp.Piecewise) and [part for part, _ in truth.args] == [ONE, ZERO]:
         return truth.args[0][1]
     return sp.Ne(truth, 0)
@@ -43,7 +43,7 @@ class Relation(Truth):
 
     @classmethod
     def definition(cls, *args: sp.Expr) -> sp.Expr:
-        """1 where the relation of SymPy holds, else 0."""
+        """Return 1 where SymPy's relation holds, else 0."""
         assert cls.sympy is not None  # every relation states one
         return _number(cls.sympy(*args))
 
@@ -91,7 +91,7 @@ class logical_and(Truth):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """As of every function; false with what is false."""
+        """Return false if one argument is false; otherwise as for every function."""
         return ZERO if ZERO in args else super().eval(*args)
 
 
@@ -106,7 +106,7 @@ class logical_or(Truth):
 
 
 class logical_xor(Truth):
-    """Whether one is true and the other is not."""
+    """Whether exactly one is true."""
 
     nargs = 2
     sympy = sp.Xor
@@ -115,7 +115,7 @@ class logical_xor(Truth):
 
 
 class logical_not(Truth):
-    """Whether it is not true."""
+    """Whether the argument is false."""
 
     nargs = 1
     caption = "not •"
@@ -152,14 +152,14 @@ class where(ScalarFunction):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Decided where the condition is known, or does not matter."""
+        """Decide for a known condition, or for equal branches."""
         c, a, b = args
         if c.is_Rational:
             return a if c else b
         return a if a == b else None
 
     def _eval_derivative(self, s: sp.Symbol) -> sp.Expr:
-        # Not a'·where(c, 1, 0): that is nan where a is not taken and a' is infinite.
+        # a'·where(c, 1, 0) would be nan where a is not taken and a' is infinite.
         c, a, b = self.args
         return where(c, a.diff(s), b.diff(s))
 
@@ -193,9 +193,9 @@ def _share(tie: type[Decision], a: sp.Expr, b: sp.Expr) -> sp.Expr:
 
 
 class maximum(ScalarFunction):
-    """The larger of two numbers; nan if one is.  Equal ones have half of the derivative each.
+    """The larger of two numbers; nan if one is nan.  Equal ones get half of the derivative each.
 
-    Where one is nan, both have all of it.
+    If one is nan, both get the full derivative.
     """
 
     nargs = 2
@@ -217,9 +217,9 @@ class maximum(ScalarFunction):
 
 
 class minimum(ScalarFunction):
-    """The smaller of two numbers; nan if one is.  Equal ones have half of the derivative each.
+    """The smaller of two numbers; nan if one is nan.  Equal ones get half of the derivative each.
 
-    Where one is nan, both have all of it.
+    If one is nan, both get the full derivative.
     """
 
     nargs = 2
@@ -265,9 +265,9 @@ class above_clip(Decision):
 
 
 class clip(ScalarFunction):
-    """``minimum(hi, maximum(lo, x))``, which is ``hi`` where lo > hi.
+    """``minimum(hi, maximum(lo, x))``, which is ``hi`` if lo > hi.
 
-    The derivative goes to x where lo <= x <= hi, both bounds included; else to the bound that is
+    The derivative goes to x for lo <= x <= hi, both bounds included; otherwise to the bound that is
     the value.
     """
 
@@ -332,7 +332,7 @@ class sign_in_abs(Decision):
 
 
 class step(Stepwise):
-    """1 where x > 0, else 0: at 0 it is 0."""
+    """1 for x > 0, else 0, also at 0."""
 
     nargs = 1
     result = None
@@ -382,9 +382,9 @@ class trunc(Stepwise):
 
 
 class round(Stepwise):
-    """The nearest integer; of two equally near, the even one (IEEE 754, NumPy).
+    """The nearest integer; ties go to the even one (IEEE 754, NumPy).
 
-    floor(x + 1/2) is the odd one of the two at 1/2, 5/2, 9/2 ..., where x mod 2 is 1/2.
+    floor(x + 1/2) rounds 1/2, 5/2, 9/2 ... to the odd one; there x mod 2 is 1/2.
     """
 
     nargs = 1
@@ -397,7 +397,7 @@ class round(Stepwise):
 
 
 class floor_divide(Stepwise):
-    """floor(a/b) of the exact quotient, so that a = b·floor_divide(a, b) + mod(a, b)."""
+    """The floor of the exact quotient a/b, so that a = b·floor_divide(a, b) + mod(a, b)."""
 
     nargs = 2
     caption = "⌊① / ②⌋"

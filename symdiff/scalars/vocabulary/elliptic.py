@@ -1,5 +1,5 @@
 # ruff: noqa: N801
-"""The complete elliptic integrals, of the parameter m = k².
+"""The complete elliptic integrals with the parameter m = k².
 
 Numbers in brackets are those of the Digital Library of Mathematical Functions.
 """
@@ -41,7 +41,7 @@ class ellipk(Transcendental):
 
 
 class ellipkm1(Transcendental):
-    """K(1 - p) for p >= 0, with all its digits for small p, where it is infinite at 0."""
+    """K(1 - p) for p >= 0, infinite at 0, with all its digits for small p."""
 
     nargs = 1
     domain = _(positive)
@@ -65,8 +65,8 @@ class ellipe(Transcendental):
 class ellipk_derivative(Ordered):
     """The n-th derivative of K, for a constant integer n >= 0.
 
-    It is an integral of a positive function, but (E - (1 - m) K)/(2m (1 - m)) is a difference
-    that cancels for small m [19.4.1], the more so the higher the order.
+    It is an integral of a positive function.  But (E - (1 - m) K)/(2m (1 - m)) is a difference that
+    cancels for small m [19.4.1], more so for higher orders.
     """
 
     nargs = 2
@@ -122,7 +122,7 @@ def _value(a: sp.Rational, n: int, m: mpf, rest: mpf) -> mpf:
 
 
 def _by_recurrence(of_k: bool, n: int, m: mpf, rest: mpf) -> mpf:
-    """From the first two, by the hypergeometric equation, differentiated k times [15.10.1]."""
+    """Continue the first two by derivatives of the hypergeometric equation [15.10.1]."""
     k_value = mp.pi / 2 / mp.agm(1, mp.sqrt(rest))
     e_value = mp.ellipe(m)
     below, last, a = e_value, (e_value - k_value) / (2 * m), -mp.mpf(1) / 2

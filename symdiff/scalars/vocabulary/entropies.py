@@ -1,5 +1,5 @@
 # ruff: noqa: N801
-"""Entropies and divergences, and the quotients of which they are made."""
+"""Entropies and divergences, and the quotients in them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _of_weights(
     x: sp.Expr, y: sp.Expr, at_zero: sp.Expr, inside: sp.Expr, outside: sp.Expr = sp.oo
 ) -> sp.Expr:
-    """A function of x >= 0 and y: its value at x = 0, inside of its domain, and outside of it."""
+    """A function of x >= 0 and y: its value at x = 0, inside its domain, and outside of it."""
     return sp.Piecewise(
         (at_zero, sp.And(sp.Eq(x, 0), y >= 0)),
         (inside, sp.And(x > 0, y > 0)),
@@ -41,8 +41,8 @@ class entr(ScalarFunction):
 class rel_entr(ScalarFunction):
     """x·log(x/y), 0 at x = 0 <= y, and ∞ outside of x, y > 0 (a convex function, as SciPy's).
 
-    At (0, 0) its derivative by x is ∞, the limit of difference quotients, and that by y is 0; that
-    mask is at this point only, as x/y does not exist there.
+    At (0, 0) its derivative by x is ∞, the limit of difference quotients.  Its derivative by y is 0
+    there, by a mask for this point only, because x/y does not exist there.
     """
 
     nargs = 2
@@ -55,7 +55,7 @@ class rel_entr(ScalarFunction):
 class kl_div(ScalarFunction):
     """x·log(x/y) - x + y, y at x = 0 <= y, and ∞ outside of x, y > 0 (convex, as SciPy's).
 
-    It is 0 at x = y, and near it keeps its digits.  Its derivatives at (0, 0) are ∞ and 1.
+    It is 0 at x = y, and keeps its digits near there.  Its derivatives at (0, 0) are ∞ and 1.
     """
 
     nargs = 2

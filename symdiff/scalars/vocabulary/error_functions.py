@@ -45,7 +45,7 @@ class erfcx(Transcendental):
 class erfcx_derivative(Ordered):
     """The n-th derivative of erfcx, for a constant integer n >= 0.
 
-    It is one function because 2x·erfcx(x) - 2/√π cancels for x > 0, the more so the larger x is.
+    It is one function because 2x·erfcx(x) - 2/√π cancels for x > 0, more so for larger x.
     """
 
     nargs = 2
@@ -62,7 +62,8 @@ def _erfcx_value(n: int, x: mpf) -> mpf:
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.mpf(0) if x > 0 else mp.inf * (-1) ** n
     size = builtins.max(mp.mag(x), 0) if x else 0
-    # Each order cancels 2 mag(x) bits, and e^(4x²) at most in all; further out all of it is a tail.
+    # Each order cancels 2 mag(x) bits, and e^(4x²) is the most in all; further out only a tail
+    # remains.
     with mp.extraprec(40 + 2 * (n + 1) * (size + 3)):
         if x > 0 and x * x > mp.prec + 20:  # e^(x²) erfc(x) by its asymptotic series
             term, k, total = 1 / (x * mp.sqrt(mp.pi)), 0, mp.mpf(0)
@@ -123,8 +124,8 @@ def _erfcinv_value(x: mpf) -> mpf:
 class erfcinv_slope(Transcendental):
     """-√π/2·e^(y²) at y = erfcinv(x), the derivative of erfcinv; its own is 2·y times its square.
 
-    It is one function because its relative error does not grow with y² when it is computed as
-    -√π/2·erfcx(y)/x, with the scaled erfcx(y) = e^(y²)·erfc(y).
+    It is one function because -√π/2·erfcx(y)/x, with the scaled erfcx(y) = e^(y²)·erfc(y), has a
+    relative error that does not grow with y².
     """
 
     nargs = 1

@@ -1,5 +1,5 @@
 # ruff: noqa: N801
-"""Exponentials and logarithms, and the sigmoids made of them."""
+"""Exponentials and logarithms, and sigmoids."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class bose(Ordered):
     """The n-th derivative of 1/(e^x - 1), for a constant integer n >= 0.
 
     It is one function because e^x and its square overflow where the quotient does not, and because
-    of its pole: with factors that vanish there, and with factors that bring its tail back, products
-    are computed without ever forming it (``numeric.lowering.kernels.monomials``).
+    of its pole.  Products with factors that vanish at the pole, or that grow where the quotient
+    underflows, are computed without it as an intermediate (``numeric.lowering.kernels.monomials``).
     """
 
     nargs = 2
@@ -111,9 +111,9 @@ def _bose_value(n: int, x: mpf) -> mpf:
 
 @cache
 def bose_polynomial(n: int) -> tuple[int, ...]:
-    """The coefficients c_k >= 0 of (-1)^n Σ c_k b^k, the n-th derivative of b = 1/(e^x - 1).
+    """Return the coefficients c_k >= 0 of (-1)^n Σ c_k b^k, the n-th derivative of b = 1/(e^x - 1).
 
-    From b' = -(b + b²): the derivative of b^k is -k (b^k + b^(k+1)).
+    b' = -(b + b²), so the derivative of b^k is -k (b^k + b^(k+1)).
 
     >>> bose_polynomial(1), bose_polynomial(2)
     ((0, 1, 1), (0, 1, 3, 2))
@@ -139,7 +139,7 @@ class log1p(ScalarFunction):
 
 
 class log1mexp(ScalarFunction):
-    """log(1 - e^-x) for x > 0 (Mächler 2012).  Its derivative is 1/(e^x - 1), which is ``bose``."""
+    """log(1 - e^-x) for x > 0 (Mächler 2012).  Its derivative is 1/(e^x - 1), ``bose``."""
 
     nargs = 1
     domain = _(positive)
@@ -160,7 +160,7 @@ class exp2(ScalarFunction):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Powers of two of moderate size; 2^(10^9) is not worth its exact digits."""
+        """Return powers of two with a moderate exponent: exact digits of 2^(10^9) are useless."""
         (x,) = args
         return TWO**x if x.is_Integer and builtins.abs(x) <= MODERATE else None
 
@@ -222,9 +222,9 @@ class difference(ScalarFunction):
 class xlogy(ScalarFunction):
     """x·log(y), and 0 at x = 0 for every y that is not nan.
 
-    The partial by x is log(y), -∞ at (0, 0) as well, where it is a limit of difference quotients.
-    That by y is masked only where x = 0 meets a y at which x/y does not exist: a mask on all of
-    x = 0 would make the mixed derivative, 1/y, wrong there.
+    The partial derivative by x is log(y), -∞ at (0, 0) as well, where it is a limit of difference
+    quotients.  The one by y is masked only if x = 0 and x/y does not exist: a mask on all of x = 0
+    would make the mixed derivative, 1/y, wrong there.
     """
 
     nargs = 2
@@ -240,7 +240,7 @@ class xlogy(ScalarFunction):
 
 
 class xlog1py(ScalarFunction):
-    """x·log(1 + y), and 0 at x = 0 for every y that is not nan; masked as ``xlogy``."""
+    """x·log(1 + y), and 0 at x = 0 for every y that is not nan; masked as in ``xlogy``."""
 
     nargs = 2
     domain = _(lambda x, y: logical_or(less(-ONE, y), logical_and(at_zero(x), nonzero(y + 1))))

@@ -1,4 +1,4 @@
-"""What a function of the vocabulary states on its class, and what its formulas are written with."""
+"""Base classes of the vocabulary's functions, and helpers of their formulas."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ if TYPE_CHECKING:
 
 ZERO, ONE, HALF, TWO = sp.Integer(0), sp.Integer(1), sp.Rational(1, 2), sp.Integer(2)
 
-MODERATE = 1024  # the size up to which powers of integers are worth their exact digits
+MODERATE = 1024  # the largest exponent of integers for exact powers
 
-# The parts of a class are are formulas, given as lambdas of the function's arguments.
+# The attributes of a class are formulas, as lambdas of the function's arguments.
 _: Any = staticmethod
 
 
 class Facts:
-    """What is known of a function besides its derivative; a class states what differs from this.
+    """The facts about a function besides its derivative; a class states what differs from these.
 
-    Whoever needs a fact derives a table from ``FACTS``, and lists no names.
+    Code that needs a fact derives a table from ``FACTS``, and never lists names.
 
-    - ``value``: the function of mpmath numbers, at the working precision in force; nan outside
-      the real domain;
-    - ``result``: the kind of its values: float, bool, or None for that of its operands;
-    - ``rounds``: whether it makes integers of numbers, and leaves integers as they are;
-    - ``overflows``: whether its value of integers may be none of their type, as |-128| is;
-    - ``cheap``: whether a value costs about as much to compute again as to read;
-    - ``rational``: the function of Fractions where Python has one; where it is ``value`` itself,
-      that is right for every kind of number;
-    - ``large``: whether mpmath computes it of numbers of any size;
-    - ``sympy``: the class of SymPy that is the same function of the same arguments; of any number
-      of them, where that takes more than two;
-    - ``aliases``: what else a text may call it;
+    - ``value``: the function of mpmath numbers, at the current working precision; nan outside the
+      real domain;
+    - ``result``: the type of its values: float, bool, or None for the type of its operands;
+    - ``rounds``: whether it rounds numbers to integers, and leaves integers unchanged;
+    - ``overflows``: whether its value for integers may exceed their type, as |-128| does;
+    - ``cheap``: whether computing a value again costs about as much as reading it;
+    - ``rational``: the function of Fractions, if Python has one; if it is ``value`` itself, it is
+      right for every kind of number;
+    - ``large``: whether mpmath computes it for numbers of any size;
+    - ``sympy``: SymPy's class for the same function of the same arguments; of any number of
+      arguments, if it takes more than two;
+    - ``aliases``: other names in texts;
     - ``infix``: the sign between its two operands in a text;
-    - ``caption``: how a graph writes it, • being the operand, ①, ② ... several of them;
+    - ``caption``: its form in a graph, with • for the operand, or ①, ② ... for several;
     - ``drawn``: whether its definition reads better in LaTeX than its name;
-    - ``domain``: the formula, a truth value, of where it is a real number and has finite partials,
-      kinks apart; None where it does for all real operands;
-    - ``kinks``: the formula, a truth value, of where its derivative is a convention (its partials
-      then have a ``Decision``); else None;
-    - ``decides``: the name of the function at whose kinks the value is the convention for its
+    - ``domain``: the formula, a truth value, of the region where its value is real and its partial
+      derivatives are finite, apart from kinks; None for all real operands;
+    - ``kinks``: the formula, a truth value, of the points where its derivative is a convention (the
+      partial derivatives then have a ``Decision``); else None;
+    - ``decides``: the name of the function at whose kinks this value is the convention for the
       derivative; the last arguments are those of that function;
-    - ``decides_at``: the formula of where it is; unless stated, all arguments are those of that
-      function, and it is at its kinks;
-    - ``called``: what users call it, where they do not know its name;
-    - ``finite_partials``: whether its partials are finite floats for all operands that are (orders
-      being small);
-    - ``numpy``, ``math``: what these modules call it, where they have it under another name; what
-      they do not have is written in ``numeric.special``.
+    - ``decides_at``: the formula of these points; by default all arguments are those of that
+      function, and the points are its kinks;
+    - ``called``: the name for users who do not know its own;
+    - ``finite_partials``: whether its partial derivatives are finite floats for all finite operands
+      (for small orders);
+    - ``numpy``, ``math``: the names in these modules, if they differ; ``numeric.special`` has the
+      functions that these modules lack.
     """
 
     value: Callable[..., mpf]
@@ -83,11 +83,11 @@ class Facts:
 
 
 class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries no types
-    """A function of the vocabulary, of which a subclass states three things, and its facts.
+    """A function of the vocabulary; a subclass states these attributes and its facts.
 
-    - ``definition``: the same function in SymPy's own classes; that of ``sympy``, unless stated;
-    - ``partials``: the derivative by each argument, in the vocabulary (None: it has none, and
-      asking for it raises NotDifferentiable);
+    - ``definition``: the same function in SymPy's own classes; by default that of ``sympy``;
+    - ``partials``: the derivative by each argument, in the vocabulary (None: it has none, and its
+      use raises NotDifferentiable);
     - ``value``: see ``Facts``;
     - ``orders``: how many of its first arguments are constant orders.
     """
@@ -95,7 +95,7 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
     partials: Callable[..., tuple[sp.Expr | None, ...]]
     orders = 0
 
-    is_extended_real = True  # every argument is real, so every value is, or is nan
+    is_extended_real = True  # arguments are real, so a value is real or nan
 
     @classmethod
     def definition(cls, *args: sp.Expr) -> sp.Expr:
@@ -105,7 +105,7 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """The value of exact rational arguments where it is rational; nothing else."""
+        """Evaluate exact rational arguments with a rational value; otherwise return None."""
         if not all(argument.is_Rational for argument in args):
             return None
         try:
@@ -114,7 +114,7 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
             return None
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """The derivative by argument number ``argindex``, counted from 1 as SymPy does."""
+        """Return the derivative by argument number ``argindex``, counted from 1 as in SymPy."""
         derivative = self.partials(*self.args)[argindex - 1]
         if derivative is None:
             parameter = self.partials.__code__.co_varnames[argindex - 1]
@@ -125,7 +125,7 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
         return derivative
 
     def _eval_evalf(self, prec: int) -> sp.Expr | None:
-        # SymPy would take mpmath's function of this name, whose convention may differ (sinc).
+        # SymPy would call mpmath's function of this name, whose convention may differ (sinc).
         try:
             args = [argument._to_mpmath(prec + 10) for argument in self.args]
         except (AttributeError, ValueError):  # not all arguments are numbers
@@ -136,14 +136,14 @@ class ScalarFunction(Facts, sp.Function):  # type: ignore[misc]  # SymPy carries
     def _call_code(self, printer: CodePrinter) -> str:
         return f"{self.func.__name__}({', '.join(map(printer._print, self.args))})"
 
-    # SymPy's code printers know some of these names under another convention (numpy.sinc(x/pi)).
+    # SymPy's code printers use some of these names with another convention (numpy.sinc(x/pi)).
     _numpycode = _pythoncode = _mpmathcode = _call_code
 
 
 class Ordered(ScalarFunction):
-    """A derivative of which the first operands, ``orders`` of them, are constant orders.
+    """A derivative whose first ``orders`` operands are constant orders.
 
-    Where one function has it for every order, that is ``of``.
+    ``of`` is the function of order 0, if there is one.
     """
 
     orders = 1
@@ -151,7 +151,7 @@ class Ordered(ScalarFunction):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``of`` for orders that are 0; raises Unsupported for a number that is no order."""
+        """Return ``of`` for orders 0; raises Unsupported for a number that is no order."""
         orders, operands = args[: cls.orders], args[cls.orders :]
         for n in orders:
             if n.is_number:
@@ -160,20 +160,20 @@ class Ordered(ScalarFunction):
 
 
 class Stepwise(ScalarFunction):
-    """A function that is constant between its jumps; at a jump too its derivative counts as 0."""
+    """A function that is constant between jumps; its derivative counts as 0, also at a jump."""
 
     finite_partials = True
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Zero by every argument."""
+        """Return zero for every argument."""
         return ZERO
 
 
 class Decision(Stepwise):
-    """What the derivative of another function does on each side of a kink, and at it by convention.
+    """The derivative of another function near a kink, with a convention at the kink.
 
-    It has the value of a formula, and is written as that, but is none: where it stands, somebody
-    took a derivative.  A subclass states ``decides``, and
+    It has the value of a formula, and prints as this formula, but is a class of its own: it marks
+    the place where a derivative was taken.  A subclass states ``decides``, and
 
     - ``formula``: the value, in functions of the vocabulary.
     """
@@ -182,7 +182,7 @@ class Decision(Stepwise):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """As of every function; by the formula."""
+        """Evaluate the formula for rational arguments, as for every function."""
         rational = all(argument.is_Rational for argument in args)
         return rational_or_none(cls.formula(*args)) if rational else None
 
@@ -196,12 +196,12 @@ class Decision(Stepwise):
 
 
 def rational_or_none(value: sp.Expr) -> sp.Expr | None:
-    """``value``, where it is a rational number."""
+    """Return ``value`` if it is a rational number, else None."""
     return value if value.is_Rational else None
 
 
 def real(function: Callable[..., mpf]) -> Callable[..., mpf]:
-    """The mpmath ``function``, nan where it would be complex, and at poles of no definite sign."""
+    """Wrap an mpmath function: nan for complex results, and at poles without a definite sign."""
 
     def real_value(*args: mpf) -> mpf:
         try:
@@ -214,9 +214,9 @@ def real(function: Callable[..., mpf]) -> Callable[..., mpf]:
 
 
 def context(x: mpf) -> MPContext:
-    """The context of mpmath that x belongs to, with a precision of its own.
+    """Return the mpmath context of x, which has a precision of its own.
 
-    That of mpmath's functions is one for all threads.
+    The context of mpmath's module-level functions is common to all threads.
     """
     return getattr(x, "context", mp.mp)
 
@@ -225,18 +225,18 @@ real_log: Callable[..., mpf] = real(lambda x: mp.log(x) if x else mp.ninf)
 
 
 class Transcendental(ScalarFunction):
-    """A function whose exact values are not worth looking for."""
+    """A function without an attempt to find exact values."""
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Nothing is evaluated."""
+        """Return None: nothing is evaluated."""
         return None
 
 
 def differentiated(
     name: str, formula: Callable[[sp.Expr], sp.Expr], n: sp.Expr, x: sp.Expr
 ) -> sp.Expr:
-    """The ``n``-th derivative of ``formula`` at x, in SymPy's classes."""
+    """Return the ``n``-th derivative of ``formula`` at x, in SymPy's classes."""
     if not n.is_Integer:
         raise Unsupported(f"{name}: the order {n} is not a number")
     t = sp.Dummy(real=True)
@@ -244,14 +244,14 @@ def differentiated(
 
 
 def real_order(name: str, n: mpf) -> mpf:
-    """The finite number that an order is, an int where it is one; Unsupported for any other."""
+    """Return a finite order, as an int if it is one; raises Unsupported for others."""
     if not math.isfinite(n):
         raise Unsupported(f"{name}: the order {n} is not a finite number")
     return int(n) if n % 1 == 0 else n
 
 
 def integer_order(name: str, n: mpf, lowest: int | None = 0) -> int:
-    """The integer that an order is; Unsupported for any other number, which has no meaning here."""
+    """Return an integer order; raises Unsupported for a number without meaning as order."""
     if n % 1 != 0 or (lowest is not None and n < lowest):
         needed = "an integer" if lowest is None else f"an integer >= {lowest}"
         raise Unsupported(f"{name}: the order {n} is not {needed}")
@@ -259,10 +259,10 @@ def integer_order(name: str, n: mpf, lowest: int | None = 0) -> int:
 
 
 def settled(value: Callable[[], mpf]) -> mpf:
-    """``value()`` at the precision in force: what cancels in it is made up for by more digits.
+    """Compute ``value()`` at the current precision, with more digits to make up for cancellation.
 
-    It is computed with more and more digits until two results agree.  Raises mpmath's NoConvergence
-    if they do not with thousands.
+    The number of digits grows until two results agree.  Raises mpmath's NoConvergence if they do
+    not agree with thousands of digits.
     """
     extra, last = 30, None
     while extra < 10_000:

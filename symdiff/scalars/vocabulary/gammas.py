@@ -53,7 +53,7 @@ class gamma(Transcendental):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Factorials that a double holds exactly."""
+        """Return factorials that a double represents exactly."""
         (x,) = args
         return sp.gamma(x) if x.is_Integer and 0 < x <= 20 else None
 
@@ -68,7 +68,7 @@ class rgamma(Transcendental):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """0 at 0, -1, -2 ..., and of factorials that a double holds exactly."""
+        """Return 0 at 0, -1, -2 ..., and reciprocals of factorials that a double can hold."""
         (x,) = args
         if not x.is_Integer or x > 20:
             return None
@@ -78,7 +78,7 @@ class rgamma(Transcendental):
 class rgamma_derivative(Ordered):
     """The n-th derivative of 1/Γ(x), for a constant integer n >= 0.
 
-    It is one function because ψ(x)/Γ(x), finite everywhere, has no value where Γ has a pole.
+    It is one function because ψ(x)/Γ(x), finite everywhere, is undefined at poles of Γ.
     """
 
     nargs = 2
@@ -91,7 +91,7 @@ class rgamma_derivative(Ordered):
 
 
 def _rgamma_value(n: int, x: mpf) -> mpf:
-    """By polynomials of ψ and its derivatives; for x < 1/2 at 1 - x, by reflection (DLMF 5.5.3)."""
+    """Polynomials of ψ and its derivatives; for x < 1/2 at 1 - x, by reflection (DLMF 5.5.3)."""
     if not mp.isfinite(x):
         return mp.mpf(0) if x > 0 else mp.nan
     if n == 0:
@@ -112,7 +112,7 @@ def _rgamma_value(n: int, x: mpf) -> mpf:
 
 
 def _of_powers_of_gamma(n: int, sign: int, x: mpf) -> list[mpf]:
-    """The derivatives of Γ^sign, over Γ^sign, to the n-th, for x > 0."""
+    """The derivatives of Γ^sign, divided by Γ^sign, up to order n, for x > 0."""
     coefficients, slopes = [mp.mpf(1)], [sign * mp.psi(i, x) for i in range(n)]
     for k in range(n):
         terms = (mp.binomial(k, i) * coefficients[k - i] * slopes[i] for i in range(k + 1))
@@ -121,7 +121,7 @@ def _of_powers_of_gamma(n: int, sign: int, x: mpf) -> list[mpf]:
 
 
 class gammasgn(Stepwise):
-    """The sign of Γ(x): 1 and -1 in turn between its poles, at which it is nan, but for 1 at 0."""
+    """The sign of Γ(x): 1 and -1 in turn between its poles; nan at poles, but 1 at 0."""
 
     nargs = 1
     domain = _(lambda x: logical_or(at_zero(x), no_pole(x)))
@@ -178,10 +178,10 @@ class polygamma(Ordered):
 
 
 def _polygamma_value(n: int, x: mpf) -> mpf:
-    """By mpmath's psi, and where its sum of n terms is long, by ζ(s, x) of s = n + 1.
+    """Return mpmath's psi, or ζ(s, x) with s = n + 1 where the sum of n terms would be long.
 
     ψ⁽ⁿ⁾(x) = (-1)ˢ n! Σ_k (x + k)^-s (DLMF 5.15.1).  With x = f - N, 0 < f < 1, the sum is
-    ζ(s, f) + (-1)ˢ (ζ(s, 1 - f) - ζ(s, N + 1 - f)), of which the terms may cancel.
+    ζ(s, f) + (-1)ˢ (ζ(s, 1 - f) - ζ(s, N + 1 - f)), whose terms may cancel.
     """
     if n < 100 or not mp.isfinite(x) or (x <= 0 and mp.isint(x)):
         return real(mp.psi)(n, x)
@@ -207,9 +207,9 @@ def _polygamma_value(n: int, x: mpf) -> mpf:
 
 
 class beta(Transcendental):
-    """B(a, b) = Γ(a)Γ(b)/Γ(a + b); nan at poles, but infinite at 0 beside a positive number.
+    """B(a, b) = Γ(a)Γ(b)/Γ(a + b); nan at poles, but infinite at 0 with a positive number.
 
-    Where one argument is a positive integer, the function of the other one has fewer poles.
+    If one argument is a positive integer, the function of the other one has fewer poles.
     """
 
     nargs = 2
@@ -228,7 +228,7 @@ def _beta_slopes(a: sp.Expr, b: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
 
 
 def _reflected_beta_slope(a: sp.Expr, b: sp.Expr) -> sp.Expr:
-    """B(a, b)(ψ(a) - ψ(a + b)); where ψ(a + b) is infinite, by the derivative of 1/Γ."""
+    """B(a, b)(ψ(a) - ψ(a + b)); by the derivative of 1/Γ where ψ(a + b) is infinite."""
     at_root = gamma(a) * gamma(b) * (digamma(a) * rgamma(a + b) + rgamma_derivative(ONE, a + b))
     return where(_is_pole(a + b), at_root, beta(a, b) * (digamma(a) - digamma(a + b)))
 
@@ -244,7 +244,7 @@ def _beta_value(a: mpf, b: mpf) -> mpf:
 
 
 def _quotient(above: list[mpf], below: list[mpf]) -> mpf:
-    """The product of Γ over that of other Γ, the limit where there are as many poles; else nan."""
+    """The quotient of two products of Γ; the limit for equal numbers of poles, else nan."""
     if not all(map(mp.isfinite, (*above, *below))):
         return mp.nan
     result = mp.gammaprod(above, below)
@@ -254,8 +254,8 @@ def _quotient(above: list[mpf], below: list[mpf]) -> mpf:
 class beta_derivative(Ordered):
     """The derivative of B(a, b) of order m by a and n by b, for a, b > 0; else nan.
 
-    It is one function because, where B is nearly 1/a + 1/b, the terms of a mixed derivative cancel.
-    As the integral of t^(a-1) (1-t)^(b-1) log(t)^m log(1-t)^n over 0 < t < 1 nothing does.
+    It is one function because the terms of a mixed derivative cancel where B is nearly 1/a + 1/b.
+    The integral of t^(a-1) (1-t)^(b-1) log(t)^m log(1-t)^n over 0 < t < 1 has no cancellation.
     """
 
     nargs = 4
@@ -286,7 +286,7 @@ def _of_beta(m: sp.Expr, n: sp.Expr, a: sp.Expr, b: sp.Expr) -> sp.Expr:
 
 
 def _beta_derivative_value(m: int, n: int, a: mpf, b: mpf) -> mpf:
-    """By Leibniz's rule for Γ(a) Γ(b) times 1/Γ(a + b)."""
+    """Leibniz's rule for Γ(a) Γ(b) times 1/Γ(a + b)."""
     if not (0 < a < mp.inf and 0 < b < mp.inf):
         return mp.nan
     size = builtins.max(builtins.abs(mp.mag(x)) for x in (a, b))
@@ -305,7 +305,7 @@ def _beta_derivative_value(m: int, n: int, a: mpf, b: mpf) -> mpf:
 class poch(Transcendental):
     """Γ(z + m)/Γ(z), z (z + 1) ... (z + m - 1) for an integer m; nan at poles.
 
-    Where z and z + m are both of 0, -1, -2 ..., it is the limit for fixed m; derivatives are
+    If z and z + m are both among 0, -1, -2 ..., it is the limit for fixed m; derivatives are
     infinite or nan there.
     """
 
@@ -317,7 +317,7 @@ class poch(Transcendental):
 
 
 def _poch_slope(z: sp.Expr, m: sp.Expr) -> sp.Expr:
-    """(z)_m (ψ(z + m) - ψ(z)); where ψ(z) is infinite, by the derivative of 1/Γ."""
+    """(z)_m (ψ(z + m) - ψ(z)); by the derivative of 1/Γ where ψ(z) is infinite."""
     up = z + m
     positive = logical_and(less(ZERO, z), less(ZERO, up))
     at_root = gamma(up) * (digamma(up) * rgamma(z) + rgamma_derivative(ONE, z))
@@ -339,13 +339,13 @@ class binom(Transcendental):
 
 
 def _binom_slopes(n: sp.Expr, k: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """With ψ where all arguments of Γ are positive, else with derivatives of 1/Γ."""
+    """Partial derivatives with ψ if all arguments of Γ are positive, else with those of 1/Γ."""
     rest = n - k + 1
     positive = logical_and(less(-1, n), logical_and(less(-1, k), less(ZERO, rest)))
     lower, slope = rgamma(rest), rgamma_derivative(ONE, rest)
     by_n = gamma(n + 1) * rgamma(k + 1) * (digamma(n + 1) * lower + slope)
     by_k = gamma(n + 1) * (lower * rgamma_derivative(ONE, k + 1) - slope * rgamma(k + 1))
-    beyond = n - 2 * k  # ψ(rest) - ψ(k + 1) is small where this is, and computed from it
+    beyond = n - 2 * k  # if small, ψ(rest) - ψ(k + 1) comes from it
     difference = where(
         less(beyond, ZERO),
         polygamma_difference(ZERO, rest, -beyond),
@@ -381,7 +381,7 @@ def _betaln_value(a: mpf, b: mpf) -> mpf:
 
 
 class polygamma_difference(Ordered):
-    """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a constant integer n >= 0; a difference of two would cancel."""
+    """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a constant integer n >= 0; subtracting the two would cancel."""
 
     nargs = 3
     domain = _(lambda n, a, b: logical_and(no_pole(a), no_pole(a + b)))
@@ -404,7 +404,7 @@ def _polygamma_difference_value(n: int, a: mpf, b: mpf) -> mpf:
 
 
 class gammainc(Transcendental):
-    """P(a, x) = 1/Γ(a) ∫₀ˣ t^(a-1) e^-t dt, the regularised lower one; a > 0 has no derivative."""
+    """P(a, x) = 1/Γ(a) ∫₀ˣ t^(a-1) e^-t dt, regularised; no derivative by a > 0."""
 
     nargs = 2
     domain = _(lambda a, x: logical_or(positive(x), logical_and(at_zero(x), less_equal(ONE, a))))
@@ -414,7 +414,7 @@ class gammainc(Transcendental):
 
 
 class gammaincc(Transcendental):
-    """Q(a, x) = 1 - P(a, x), accurate in its tail; a > 0 has no derivative."""
+    """Q(a, x) = 1 - P(a, x), accurate in its tail; no derivative by a > 0."""
 
     nargs = 2
     domain = _(lambda a, x: logical_or(positive(x), logical_and(at_zero(x), less_equal(ONE, a))))
@@ -432,8 +432,7 @@ def _gammainc_value(a: mpf, x: mpf, low: mpf, high: mpf) -> mpf:
 class gamma_density(Transcendental):
     """x^(a-1) e^-x / Γ(a) for x >= 0, the derivative of P(a, x); it is 0 for a = 0, -1, -2 ...
 
-    The derivative is gamma_density(a - 1, x) - gamma_density(a, x), without a pole at x = 0
-    that the function does not have.
+    The derivative is gamma_density(a - 1, x) - gamma_density(a, x), which adds no pole at x = 0.
     """
 
     nargs = 2
@@ -455,7 +454,7 @@ def _gamma_density_value(a: mpf, x: mpf) -> mpf:
 
 
 class betainc(Transcendental):
-    """I_x(a, b) = 1/B(a, b) ∫₀ˣ t^(a-1) (1-t)^(b-1) dt; a and b > 0 have no derivative."""
+    """I_x(a, b) = 1/B(a, b) ∫₀ˣ t^(a-1) (1-t)^(b-1) dt; no derivative by a, b > 0."""
 
     nargs = 3
     domain = _(
@@ -481,7 +480,7 @@ class betainc(Transcendental):
 class beta_density(Transcendental):
     """x^p (1 - x)^q e^-c for 0 <= x <= 1, the derivative of I_x(p + 1, q + 1) with c = log B.
 
-    The powers and their scale are one function, because each of them alone would overflow.
+    The powers and their scale are one function, because each of them alone could overflow.
     """
 
     nargs = 4
@@ -500,7 +499,7 @@ class beta_density(Transcendental):
             None,
             None,
             None,
-            # The exponent 0 stays: 0 times an infinite power would be nan.
+            # Keep the exponent at 0: 0 times an infinite power would be nan.
             p * beta_density(p - abs(sign(p)), q, c, x)
             - q * beta_density(p, q - abs(sign(q)), c, x),
         )

@@ -1,5 +1,5 @@
 # ruff: noqa: N801
-"""Integrals: exponential, sine and cosine, Fresnel's, and Dawson's."""
+"""Exponential, sine and cosine integrals, Fresnel's, and Dawson's."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class expn(Transcendental):
     """E_n(x) = x^(n-1) ∫ e^-t t^-n dt from x to ∞, for a constant integer n and x >= 0.
 
-    The derivative is -E_(n-1) (DLMF 8.19.13); of orders below 1 it is e^-x times a polynomial in
-    1/x of positive terms, so that no order loses digits.
+    The derivative is -E_(n-1) (DLMF 8.19.13).  For orders below 1 it is e^-x times a polynomial in
+    1/x with positive terms, so no order loses digits.
     """
 
     nargs = 2
@@ -48,7 +48,7 @@ class expn(Transcendental):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """1/(n - 1) at 0 for n > 1; raises Unsupported for a number that is no integer."""
+        """Return 1/(n - 1) at 0 for n > 1; raises Unsupported for a number that is no integer."""
         n, x = args
         if not n.is_number:
             return None
@@ -74,11 +74,11 @@ def _expn_value(n: int, x: mpf) -> mpf:
     return +value
 
 
-# mpmath's own has no right digit for many n and x (it is 14 times too large at n = 60, x = 210).
+# mpmath's own E_n has no right digit for many n and x (14 times too large at n = 60, x = 210).
 
 
 def _expn_upwards(n: int, x: mpf) -> mpf:
-    """From E_1 by DLMF 8.19.12, k E_(k+1) = e^-x - x E_k; its errors grow by x^k/k! < e^x."""
+    """E_n from E_1 by DLMF 8.19.12, k E_(k+1) = e^-x - x E_k; its errors grow by x^k/k! < e^x."""
     with mp.extraprec(20 + 2 * int(x)):
         value, exponential = mp.e1(x), mp.exp(-x)
         for k in range(1, n):
@@ -87,7 +87,7 @@ def _expn_upwards(n: int, x: mpf) -> mpf:
 
 
 def _expn_fraction(n: int, x: mpf) -> mpf:
-    """By DLMF 8.19.17; k steps leave a relative error of about e^(-4 √(k x))."""
+    """E_n by continued fraction DLMF 8.19.17; k steps leave a relative error of e^(-4 √(k x))."""
     tail = mp.mpf(0)
     for k in range(10 + int((mp.mp.prec / 4) ** 2 / x), 0, -1):
         tail = (n + k - 1) / (1 + k / (x + tail))
@@ -113,8 +113,8 @@ def _expi_value(x: mpf) -> mpf:
 class expi_derivative(Ordered):
     """The n-th derivative of Ei, for a constant integer n >= 0; the first is e^x/x.
 
-    It is one function because e^x overflows where e^x/x does not, and as the terms of the higher
-    ones, of powers of 1/x and of both signs, cancel for x > 0.
+    It is one function because e^x overflows where e^x/x does not.  Also the terms of higher
+    derivatives, in powers of 1/x with both signs, cancel for x > 0.
     """
 
     nargs = 2
@@ -132,7 +132,7 @@ def _expi_derivative_value(n: int, x: mpf) -> mpf:
         return mp.mpf(0) if x < 0 else x
     if not x:
         return -((-1) ** n) * mp.inf
-    with mp.extraprec(mp.mp.prec + 20 + 10 * n):  # for numbers near a zero
+    with mp.extraprec(mp.mp.prec + 20 + 10 * n):  # for arguments near a zero
         term = total = 1 / x
         for k in range(1, n):
             term *= -(n - k) / x
@@ -176,7 +176,7 @@ class cosine_integral(Transcendental):
 class cosine_integral_derivative(Ordered):
     """The n-th derivative of Ci, for a constant integer n >= 0; the first is cos(x)/x.
 
-    The terms of the higher ones, of powers of 1/x, cancel for small x; x >= 0.
+    The terms of higher derivatives, in powers of 1/x, cancel for small x; x >= 0.
     """
 
     nargs = 2
@@ -195,7 +195,7 @@ def _cosine_integral_value(n: int, x: mpf) -> mpf:
     if not x or mp.isinf(x):
         return mp.mpf(0) if x else -((-1) ** n) * mp.inf
     with mp.extraprec(mp.mp.prec + 20 + 10 * n):
-        # From x g_k + k g_(k-1) = cos⁽ᵏ⁾ x for g_k, the k-th derivative of cos(x)/x.
+        # g_k, the k-th derivative of cos(x)/x, follows from x g_k + k g_(k-1) = cos⁽ᵏ⁾ x.
         sine, cosine = mp.sin(x), mp.cos(x)
         total = cosine / x
         for k in range(1, n):
@@ -222,7 +222,7 @@ class sinh_integral(Transcendental):
 class sinh_integral_derivative(Ordered):
     """The n-th derivative of Shi, for a constant integer n >= 0; the first is sinh(x)/x.
 
-    The terms of the higher ones, of powers of 1/x, cancel for small x.
+    The terms of higher derivatives, in powers of 1/x, cancel for small x.
     """
 
     nargs = 2
@@ -270,7 +270,8 @@ def _hyperbolic_value(n: int, x: mpf, sinh: bool) -> mpf:
         return mp.inf if x > 0 or n % 2 else mp.ninf
     if not x:
         return (mp.mpf(n % 2) / n) if sinh else -((-1) ** n) * mp.inf
-    # From x f_k + k f_(k-1) = sinh⁽ᵏ⁾ x for f_k, the k-th derivative of sinh(x)/x, down to x^k/k!.
+    # f_k, the k-th derivative of sinh(x)/x, follows from x f_k + k f_(k-1) = sinh⁽ᵏ⁾ x.  For small
+    # x the terms are near x^k/k!, so cancellation takes more bits.
     with mp.extraprec(mp.mp.prec + 20 + 10 * n + 2 * (n + 1) * builtins.max(-mp.mag(x), 0)):
         both = mp.sinh(x), mp.cosh(x)
         total = both[not sinh] / x
@@ -323,7 +324,7 @@ def _fresnel_value(function: Callable[..., mpf], x: mpf) -> mpf:
 
 
 class chirp_sine(Transcendental):
-    """sin(πx²/2); the phase is reduced without rounding, however large x is."""
+    """sin(πx²/2) with exact reduction of the phase for every x."""
 
     nargs = 1
     definition = _(lambda x: sp.sin(sp.pi * x**2 / 2))
@@ -337,7 +338,7 @@ class chirp_sine(Transcendental):
 
 
 class chirp_cosine(Transcendental):
-    """cos(πx²/2); the phase is reduced without rounding, however large x is."""
+    """cos(πx²/2) with exact reduction of the phase for every x."""
 
     nargs = 1
     definition = _(lambda x: sp.cos(sp.pi * x**2 / 2))
@@ -379,7 +380,7 @@ class dawsn(Transcendental):
 class dawsn_derivative(Ordered):
     """The n-th derivative of F, for a constant integer n >= 0.
 
-    It is one function because 1 - 2x F(x), the first, cancels for large x.
+    It is one function because the first, 1 - 2x F(x), cancels for large x.
     """
 
     nargs = 2
@@ -397,9 +398,9 @@ def _dawsn_value(n: int, x: mpf) -> mpf:
 
 
 def dawsn_series(n: int, x: mpf) -> list[mpf]:
-    """The first n + 1 coefficients of the Taylor series of F about a finite number x.
+    """Return the first n + 1 Taylor coefficients of F about a finite number x.
 
-    From F' = 1 - 2x F.
+    They follow from F' = 1 - 2x F.
 
     >>> [mp.nstr(c, 5) for c in dawsn_series(3, mp.mpf(0))]
     ['0.0', '1.0', '0.0', '-0.66667']

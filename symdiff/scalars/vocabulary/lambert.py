@@ -1,7 +1,7 @@
 # ruff: noqa: N801
 """The two real branches of Lambert's function, the inverse of w·e^w.
 
-By Corless, Gonnet, Hare, Jeffrey and Knuth, "On the Lambert W function", 1996.
+Source: Corless, Gonnet, Hare, Jeffrey and Knuth, "On the Lambert W function", 1996.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class lambertw(Transcendental):
 
 
 class lambertwm1(Transcendental):
-    """W(x) <= -1 with W·e^W = x, the branch of number -1, for -1/e <= x < 0."""
+    """W(x) <= -1 with W·e^W = x, the branch -1, for -1/e <= x < 0."""
 
     nargs = 1
     domain = _(lambda x: between(-sp.exp(-1), x, ZERO))
@@ -60,8 +60,8 @@ class LambertDerivative(Ordered):
     """The n-th derivative of a branch, for a constant integer n >= 0.
 
     It is (-1)^(n-1) e^(-nW) a_n(1 + W)/(1 + W)^(2n-1) (Corless et al., equation 3.5), where the
-    polynomial a_n has positive coefficients (``lambert_polynomial``): it is one function, because
-    in W/(x (1 + W)) x may be 0, and further derivatives of e^-W/(1 + W) would be sums that cancel.
+    polynomial a_n has positive coefficients (``lambert_polynomial``).  It is one function because
+    x may be 0 in W/(x (1 + W)), and because derivatives of e^-W/(1 + W) would be sums that cancel.
     """
 
     nargs = 2
@@ -77,7 +77,7 @@ class lambertw_derivative(LambertDerivative):
 
 
 class lambertwm1_derivative(LambertDerivative):
-    """The n-th derivative of the branch of number -1."""
+    """The n-th derivative of the branch -1."""
 
     domain = _(lambda n, x: between(-sp.exp(-1), x, ZERO))
     definition = _(lambda n, x: _closed(n, sp.LambertW(x, -1)))
@@ -87,9 +87,9 @@ class lambertwm1_derivative(LambertDerivative):
 
 @cache
 def lambert_polynomial(n: int) -> tuple[int, ...]:
-    """The coefficients of a_n(v), of v^0 first, for n >= 1.
+    """Return the coefficients of a_n(v), of v^0 first, for n >= 1.
 
-    From d/dx = e^-W/(1 + W) d/dW: a_(n+1) = (n v + 2n - 1) a_n - v a_n'.
+    d/dx = e^-W/(1 + W) d/dW gives a_(n+1) = (n v + 2n - 1) a_n - v a_n'.
 
     >>> [lambert_polynomial(n) for n in (1, 2, 3)]
     [(1,), (1, 1), (3, 4, 2)]
@@ -111,7 +111,7 @@ def _closed(n: sp.Expr, w: sp.Expr) -> sp.Expr:
 
 
 def _value(branch: int, n: int, x: mpf) -> mpf:
-    """The n-th derivative of a branch; of branch -1 at 0 the limit from the left."""
+    """The n-th derivative of a branch; for branch -1 at 0 the limit from the left."""
     if x == 0:
         if branch:
             return mp.ninf

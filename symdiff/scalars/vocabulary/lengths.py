@@ -65,11 +65,11 @@ class zero_in_power(Decision):
 class power(ScalarFunction):
     """x^y of real numbers: nan for a negative base unless y is an integer; x^0 = 1.
 
-    Powers whose exponent is a rational number are SymPy's ``Pow``; this is for all others.
+    Powers with a rational number as exponent are SymPy's ``Pow``; this class is for all others.
 
-    The derivative is 0 at x = y = 0, and 0 by the exponent at x = 0 <= y; a negative base gives
-    nan to the exponent only.  PyTorch masks the first at every y = 0, which makes the mixed
-    derivative there, 1/x, zero.
+    The derivative is 0 at x = y = 0, and 0 by the exponent at x = 0 <= y.  A negative base gives
+    nan only to the derivative by the exponent.  PyTorch masks the first at every y = 0, which makes
+    the mixed derivative there, 1/x, zero.
     """
 
     nargs = 2
@@ -89,7 +89,7 @@ class power(ScalarFunction):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """``Pow`` for a rational exponent, unless the base is a number that it does not suit."""
+        """Return ``Pow`` for a rational exponent, unless the base is outside its domain."""
         x, y = args
         if not y.is_Rational:
             return None
@@ -111,7 +111,7 @@ class cbrt(ScalarFunction):
 
 
 class zero_in_norm(Decision):
-    """Whether a root, the operand, is that of zero."""
+    """Whether the operand of a square root is zero."""
 
     nargs = 1
     decides = "norm_sqrt"
@@ -171,7 +171,7 @@ class hypot1(ScalarFunction):
 
 
 class tanh(ScalarFunction):
-    """The hyperbolic tangent; 1 - tanh² would lose the digits of its derivative."""
+    """The hyperbolic tangent; its derivative is not 1 - tanh², which would lose digits."""
 
     nargs = 1
     sympy = sp.tanh
@@ -202,7 +202,7 @@ class sech2(ScalarFunction):
 
 
 class asinh(ScalarFunction):
-    """The inverse of sinh; with hypot1 its derivative holds beyond 1e154, where x² overflows."""
+    """The inverse of sinh; with hypot1 its derivative is valid beyond 1e154, where x² overflows."""
 
     nargs = 1
     aliases = "arcsinh"
@@ -248,7 +248,7 @@ class atanh(ScalarFunction):
 class asin_slope(ScalarFunction):
     """1/√(1 - x²), the derivative of asin; as 1/√((1 - x)(1 + x)) it keeps its digits near ±1.
 
-    There the rounding error of x² is a large part of 1 - x², and 1 - x is exact.
+    Near ±1 the rounding error of x² is a large part of 1 - x², while 1 - x is exact.
     """
 
     nargs = 1
@@ -311,9 +311,9 @@ class atan2(ScalarFunction):
 class Planar(Ordered):
     """A mixed derivative of order n by the first and m by the second coordinate, 0 at the origin.
 
-    With the cosine c and the sine s of the direction and the length r it is P(c, s)/r^q, where P is
-    a homogeneous polynomial (``planar``).  As one function it is inf where it is infinite: a sum
-    of its terms, all with powers of r, would be nan there, and lose digits elsewhere.
+    With cosine c and sine s of the direction and length r it is P(c, s)/r^q with a homogeneous
+    polynomial P (``planar``).  As one function it is inf where it is infinite.  As a sum of terms
+    in powers of r it would be nan there, and lose digits elsewhere.
     """
 
     nargs = 4
@@ -344,7 +344,7 @@ def _planar_value(name: str, n: mpf, m: mpf, a: mpf, b: mpf) -> mpf:
 
 @cache
 def planar(name: str, n: int, m: int) -> tuple[int, tuple[tuple[int, int, int], ...]]:
-    """The power q of 1/r, and the terms (i, j, k) of k c^i s^j, of a derivative of positive order.
+    """Return the power q of 1/r, and the terms (i, j, k) of k c^i s^j, for a positive order.
 
     From ∂/∂a P(a/r, b/r)/r^q = (∂P/∂c (c² + s²) - (d + q) c P)/r^(q+1) for P of degree d.
 

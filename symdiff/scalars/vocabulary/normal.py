@@ -1,5 +1,5 @@
 # ruff: noqa: N801
-"""The normal distribution: its function, the logarithm of it, and its quantiles."""
+"""The normal distribution: its distribution function, the logarithm of it, and its quantiles."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _tail(x: mpf) -> mpf:
 class normal_density(Ordered):
     """The n-th derivative of φ(x) = e^(-x²/2)/√(2π), for a constant integer n >= 0.
 
-    It is (-1)ⁿ Heₙ(x) φ(x), with a Hermite polynomial (DLMF 18.5.1).  The density is a factor of
-    few digits where it is near the smallest floats, and may not be computed alone.
+    It is (-1)ⁿ Heₙ(x) φ(x), with a Hermite polynomial (DLMF 18.5.1).  As a separate factor, the
+    density would have few digits near the smallest floats.
     """
 
     nargs = 2
@@ -82,7 +82,7 @@ def _normal_density_value(n: int, x: mpf) -> mpf:
     if not mp.isfinite(x):
         return x if mp.isnan(x) else mp.mpf(0)
     size = builtins.max(mp.mag(x), 0) if x else 0
-    with mp.extraprec(mp.mp.prec + 4 * n + 2 * size + 40):  # for numbers near a zero
+    with mp.extraprec(mp.mp.prec + 4 * n + 2 * size + 40):  # for arguments near a zero
         below, last = mp.mpf(0), mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi)
         for k in range(1, n + 1):
             below, last = last, -x * last - (k - 1) * below
@@ -90,7 +90,7 @@ def _normal_density_value(n: int, x: mpf) -> mpf:
 
 
 class log_ndtr(Transcendental):
-    """log Φ(x), which is finite where Φ(x) is too small for a float."""
+    """log Φ(x), finite where Φ(x) is too small for a float."""
 
     nargs = 1
     finite_partials = True
@@ -102,9 +102,8 @@ class log_ndtr(Transcendental):
 class log_ndtr_derivative(Ordered):
     """The n-th derivative of log Φ(x), for a constant integer n >= 0.
 
-    The first is h = φ/Φ, the inverse Mills ratio, and h' = -h (x + h).  The higher ones are
-    functions of their own, because x + h is about -1/x for x -> -∞, and the more of them, the more
-    digits cancel.
+    The first is h = φ/Φ, the inverse Mills ratio, and h' = -h (x + h).  Higher ones are functions
+    of their own: x + h is about -1/x for x -> -∞, and each order cancels more digits.
     """
 
     nargs = 2
@@ -128,9 +127,9 @@ def _log_ndtr_value(n: int, x: mpf) -> mpf:
 
 
 def log_ndtr_series(n: int, x: mpf) -> list[mpf]:
-    """The first n + 1 coefficients of the Taylor series of log Φ about a finite number x.
+    """Return the first n + 1 Taylor coefficients of log Φ about a finite number x.
 
-    From h' = -h (x + h) for h = φ/Φ.
+    They follow from h' = -h (x + h) for h = φ/Φ.
 
     >>> [mp.nstr(c, 5) for c in log_ndtr_series(2, mp.mpf(0))]
     ['-0.69315', '0.79788', '-0.31831']

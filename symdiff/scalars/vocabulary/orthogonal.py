@@ -1,5 +1,5 @@
 # ruff: noqa: N801
-"""The classical orthogonal polynomials, of a constant order n >= 0.
+"""The classical orthogonal polynomials with a constant order n >= 0.
 
 Numbers in brackets are those of the Digital Library of Mathematical Functions.
 """
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Polynomial(ScalarFunction):
-    """An orthogonal polynomial: its operands are the order, the parameter if it has one, and x.
+    """An orthogonal polynomial; its operands are the order, the parameter if it has one, and x.
 
     A class states the recurrence (k + 1 or 1) P_(k+1) = (a x + b) P_k - c P_(k-1) from P_0 = 1 on
-    [18.9.1] by its ``terms``: of k, the pairs (u, v) that a = u + v α, b and c are, and what
-    P_(k+1) is multiplied by.  Its derivative is a polynomial of one order less, of the same family
-    or of a wider one [18.9.15 to 18.9.28], so that those of every order are exact.
+    [18.9.1] by its ``terms``.  These map k to the pairs (u, v) with a = u + v α, the same for b and
+    c, and to the factor of P_(k+1).  The derivative is a polynomial with one order less, of the
+    same family or of a wider one [18.9.15 to 18.9.28], so derivatives of every order are exact.
     """
 
     drawn = True
@@ -42,14 +42,14 @@ class Polynomial(ScalarFunction):
     terms: Any
 
     def __init_subclass__(cls, **given: object) -> None:
-        """Every family has its value, and its exact one, by the recurrence that it states."""
+        """Give every family its value, and its exact value, by the recurrence that it states."""
         super().__init_subclass__(**given)
         cls.value = staticmethod(partial(_number, cls))
         cls.rational = staticmethod(cls.at)
 
     @classmethod
     def at(cls, n: Any, *operands: Any) -> Any:
-        """The value by the recurrence, of any kind of numbers: exactly, if they are Fractions."""
+        """Evaluate the recurrence in any kind of numbers: exactly for Fractions."""
         order = integer_order(cls.__name__, n)
         *parameters, x = operands
         alpha = parameters[0] if parameters else 0
@@ -63,14 +63,14 @@ class Polynomial(ScalarFunction):
 
     @staticmethod
     def beyond(n: mpf, alpha: mpf = 0) -> mpf:
-        """A number beyond all zeros [18.16], between minus which and it they are."""
+        """Return a bound x such that all zeros are between -x and x [18.16]."""
         return 40 * (n + 1 + builtins.abs(alpha))
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """The rational value of rational numbers; raises Unsupported for a number that is no order.
+        """Return the rational value of rational numbers; raises Unsupported for another order.
 
-        1 of order 0.
+        It is 1 for order 0.
         """
         n, *operands = args
         if not n.is_number:
@@ -86,14 +86,14 @@ def _number(cls: type[Polynomial], n: mpf, *operands: mpf) -> mpf:
     if integer_order(cls.__name__, n) == 0:
         return mp.mpf(1)
     *parameters, x = operands
-    if mp.isinf(x):  # by the leading term, which is all of a polynomial far beyond its zeros
+    if mp.isinf(x):  # the leading term dominates far beyond the zeros
         x = mp.sign(x) * cls.beyond(n, *parameters)
         return mp.sign(cls.at(n, *parameters, x)) * mp.inf
     return settled(lambda: cls.at(n, *operands))
 
 
 def _below(n: sp.Expr) -> sp.Expr:
-    """The order n - 1; 0 for n = 0, where the derivative is 0 times whatever stands there."""
+    """The order n - 1; 0 for n = 0, where the derivative has the factor 0."""
     return n - abs(sign(n))
 
 

@@ -1,4 +1,4 @@
-"""Regions of numbers, as truth values: what domains of functions are written with."""
+"""Regions of numbers as truth values; the domains of functions consist of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def nonzero(x: sp.Expr) -> sp.Expr:
 
 
 def between(low: sp.Expr, x: sp.Expr, high: sp.Expr) -> sp.Expr:
-    """Whether x lies inside of an open interval."""
+    """Whether x is inside of an open interval."""
     return logical_and(less(low, x), less(x, high))
 
 
@@ -43,10 +43,10 @@ def whole(x: sp.Expr) -> sp.Expr:
 
 
 def no_pole(x: sp.Expr) -> sp.Expr:
-    """Whether the gamma function has no pole at x, as it has at 0, -1, -2, ..."""
+    """Whether the gamma function has no pole at x; its poles are 0, -1, -2, ..."""
     return logical_not(logical_and(less_equal(x, ZERO), whole(x)))
 
 
 def smooth_power(p: sp.Expr) -> sp.Expr:
-    """Whether ``x**p`` has a value and a derivative at 0, from the right."""
+    """Whether ``x**p`` has a value and a derivative at 0 from the right."""
     return logical_or(equal(p, ZERO), less_equal(ONE, p))

@@ -56,7 +56,7 @@ class hurwitz_zeta(Transcendental):
 
 
 class zeta_derivative(Ordered):
-    """The m-th derivative of Riemann's, for a constant integer m >= 0.  SymPy has none."""
+    """The m-th derivative of Riemann's ζ, for a constant integer m >= 0.  SymPy has none."""
 
     nargs = 2
     domain = _(lambda m, s: nonzero(s - 1))
@@ -65,19 +65,19 @@ class zeta_derivative(Ordered):
 
     @classmethod
     def definition(cls, *args: sp.Expr) -> sp.Expr:
-        """ζ for m = 0; raises Unsupported for others."""
+        """Return ζ for m = 0; raises Unsupported for others."""
         return _in_sympy(*args)
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """ζ for m = 0; raises Unsupported for a number that is no order."""
+        """Return ζ for m = 0; raises Unsupported for a number that is no order."""
         super().eval(*args)
         m, s = args
         return zeta(s) if m == 0 else None
 
 
 class hurwitz_zeta_derivative(Ordered):
-    """The m-th derivative of Hurwitz's by s, for a constant integer m >= 0.  SymPy has none."""
+    """The m-th derivative of Hurwitz's ζ by s, for a constant integer m >= 0.  SymPy has none."""
 
     nargs = 3
     domain = _(lambda m, s, a: logical_and(less(ONE, s), positive(a)))
@@ -86,12 +86,12 @@ class hurwitz_zeta_derivative(Ordered):
 
     @classmethod
     def definition(cls, *args: sp.Expr) -> sp.Expr:
-        """ζ for m = 0; raises Unsupported for others."""
+        """Return ζ for m = 0; raises Unsupported for others."""
         return _in_sympy(*args)
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """ζ for m = 0; raises Unsupported for a number that is no order."""
+        """Return ζ for m = 0; raises Unsupported for a number that is no order."""
         super().eval(*args)
         m, s, q = args
         return hurwitz_zeta(s, q) if m == 0 else None
@@ -104,7 +104,7 @@ def _in_sympy(m: sp.Expr, *args: sp.Expr) -> sp.Expr:
 
 
 def _slope_by_q(m: sp.Expr, s: sp.Expr, q: sp.Expr) -> sp.Expr:
-    """The m-th derivative by s of -s ζ(s + 1, q); of m = 0 there is none lower."""
+    """The m-th derivative by s of -s ζ(s + 1, q); for m = 0 the second term vanishes."""
     lower = maximum(m - 1, ZERO)
     return -s * hurwitz_zeta_derivative(m, s + 1, q) - m * hurwitz_zeta_derivative(lower, s + 1, q)
 
@@ -134,7 +134,7 @@ def _hurwitz(m: int, s: mpf, q: mpf) -> mpf:
 
 
 def zeta_series(n: int, s: mpf) -> list[mpf]:
-    """The first n coefficients of Riemann's ζ(s + t) in powers of t, at the precision of s."""
+    """Return the first n coefficients of ζ(s + t) in powers of t, at the precision of s."""
     ctx = context(s)
     if s >= -1:
         return hurwitz_series(n, s, ctx.mpf(1))
@@ -153,9 +153,10 @@ def zeta_series(n: int, s: mpf) -> list[mpf]:
 
 
 def hurwitz_series(n: int, s: mpf, q: mpf, regular: bool = False) -> list[mpf]:
-    """The first n coefficients of ζ(s + t, q) in powers of t for q > 0, at the precision of s.
+    """Return the first n coefficients of ζ(s + t, q) in powers of t for q > 0.
 
-    By Euler and Maclaurin's summation [25.11.5]; ``regular`` is without the pole, 1/(s + t - 1).
+    They have the precision of s, by Euler and Maclaurin's summation [25.11.5].  ``regular`` leaves
+    out the pole, 1/(s + t - 1).
     """
     ctx = context(s)
     with ctx.extraprec(30 + 2 * n + builtins.max(ctx.mag(s), 0)):
@@ -165,7 +166,7 @@ def hurwitz_series(n: int, s: mpf, q: mpf, regular: bool = False) -> list[mpf]:
         for k in range(count):
             term = _exponential(n, -ctx.log(q + k), ctx.power(q + k, -s))
             total = [a + b for a, b in zip(total, term, strict=True)]
-            # All further terms together are below twice this one where s exceeds q + k.
+            # Once s exceeds q + k, all further terms together are below twice this one.
             small = (ctx.fabs(b) <= bound * ctx.fabs(a) for a, b in zip(total, term, strict=True))
             if s > q + k + 2 and not regular and all(small):
                 return total
