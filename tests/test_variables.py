@@ -398,8 +398,8 @@ def test_barriers_that_only_other_elements_enter_refuse_nothing(f):
 @pytest.mark.parametrize(
     ("f", "by", "why"),
     [
-        (x**2, -x, "no part"),
-        (x**2, x + 1, "no part"),
+        (x**2, -x, "not a part"),
+        (x**2, x + 1, "not a part"),
         (x**2, sd.pi, "no symbol"),
         (x**2, sd.constant(0.1), "no symbol"),
         (sd.sin(x) * x, sd.sin(x), "depends on x"),

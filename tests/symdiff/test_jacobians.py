@@ -121,7 +121,7 @@ def test_another_mode_is_refused():
         lambda: sd.jacobian(v, v, mode="sideways"),
         lambda: F.jacobian(np.ones(3), mode="both"),
     ):
-        with pytest.raises(ValueError, match="none of 'forward', 'reverse', 'auto'"):
+        with pytest.raises(ValueError, match="expects 'forward', 'reverse' or 'auto'"):
             ask()
 
 
