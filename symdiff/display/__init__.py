@@ -1,1 +1,1 @@
-"""Expressions for the eye: as text, as LaTeX."""
+"""Display of expressions: as text, as LaTeX, as graphs."""

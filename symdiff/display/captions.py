@@ -1,7 +1,7 @@
-"""What a node does, in a few signs: ``+``, ``①² / ②``, ``A x``, ``sum over j``.
+"""Short captions of nodes: ``+``, ``①² / ②``, ``A x``, ``sum over j``.
 
-Operands are • where there is one and ①, ② ... where their order matters: the edges say which is
-which.  Those of contractions bear letters instead, the axes of the value being i, j, k ...
+A single operand is •; operands whose order matters are ①, ② ..., with the same signs on their
+edges.  Operands of contractions have axis labels instead; the axes of the value are i, j, k ...
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from symdiff.graph.number import Number
     from symdiff.graph.ranges import Step
 
-_WRITTEN = 6  # operands that a caption writes
+_WRITTEN = 6  # the most operands in a caption
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def lines(node: Expr) -> tuple[str, ...]:
-    """What ``node`` does, and the shape of its value unless it is a scalar."""
+    """The caption of ``node``, and the shape of its value unless it is a scalar."""
     kind = _KINDS.get(node.dtype) if isinstance(node.op, ops.Symbol) else None
     about = " ".join(filter(None, (shape_text(node.shape) if node.shape else "", kind)))
     return (caption(node), about) if about else (caption(node),)
@@ -40,7 +40,7 @@ _KINDS = {int: "integer", bool: "true or false"}
 
 
 def family(node: Expr) -> str:
-    """The family of a node: how it differentiates."""
+    """The family of a node, which determines its derivative rule."""
     if not node.args and not isinstance(node.op, ops.Contract):
         return "leaf"
     return next(name for kind, name in _FAMILIES.items() if isinstance(node.op, kind))
@@ -56,15 +56,15 @@ _FAMILIES: dict[type | tuple[type, ...], str] = {
 
 
 def operands(node: Expr) -> Sequence[Expr]:
-    """The operands in the order in which the caption reads: what is subtracted or divides is last.
+    """The operands in the caption's order: subtracted operands and divisors are last.
 
-    Sums and products have theirs in the order in which they were made.
+    Operands of other ops keep their order.
     """
     return [node.args[k] for k in _reading(node.op)] if _turns(node.op) else node.args
 
 
 def edges(node: Expr) -> list[str]:
-    """What stands on the edges from ``operands``: letters, or which operand it is."""
+    """The labels of the edges from ``operands``: axis labels, or the operand's sign."""
     op = node.op
     if isinstance(op, ops.Contract):
         named = _letters(op)
@@ -75,7 +75,7 @@ def edges(node: Expr) -> list[str]:
 
 
 def caption(node: Expr) -> str:
-    """What ``node`` does."""
+    """Describe what ``node`` does."""
     op = node.op
     if isinstance(op, ops.Sum):
         return _sum(op, len(node.args))
@@ -110,7 +110,7 @@ def _weights(op: ops.Sum | ops.Product) -> Sequence[Number]:
 
 
 def _reading(op: Op) -> list[int]:
-    """The places of the operands of a sum or product, in the order in which they are read."""
+    """The indices of the operands of a sum or product, in reading order."""
     assert isinstance(op, ops.Sum | ops.Product)
     weights = _weights(op)
     return sorted(range(len(weights)), key=lambda k: weights[k] < 0)
@@ -118,11 +118,11 @@ def _reading(op: Op) -> list[int]:
 
 def place(k: int) -> str:
     """The sign of operand k."""
-    return chr(ord("①") + k) if k < 10 else f"({k + 1})"  # more are in few fonts
+    return chr(ord("①") + k) if k < 10 else f"({k + 1})"  # few fonts have more
 
 
 def _slots(count: int) -> list[str]:
-    """The signs of the operands that are written; … stands for more."""
+    """The signs of the operands in a caption; … stands for the others."""
     if count == 1:
         return ["•"]
     return [place(k) for k in range(min(count, _WRITTEN))]
@@ -196,7 +196,7 @@ def _function(op: ops.Pointwise) -> str:
 
 
 def _inside(part: Expr, operands: Sequence[str]) -> str:
-    """The caption of a part of a formula, with the texts of its operands in their places."""
+    """The caption of a part of a formula, with the texts of its operands."""
     text = caption(part)
     slots = _slots(len(operands))
     if operands and not any(slot in text for slot in slots):
@@ -207,7 +207,7 @@ def _inside(part: Expr, operands: Sequence[str]) -> str:
 
 # Contractions -------------------------------------------------------------------------------------
 
-# By the letters of the operands, sorted, and of the value: first those of the value are numbered.
+# Keys: the labels of the operands, sorted, and of the value; numbers begin with the value's labels.
 _MATRIX = {
     ((), (0, 0)): "identity",
     (((1, 0),), (0, 1)): "Aᵀ",
@@ -229,7 +229,7 @@ _MATRIX = {
 
 
 def _letters(op: ops.Contract) -> dict[int, int]:
-    """New numbers for the letters: first those of the value, then those that are summed."""
+    """Renumber the labels: first those of the value, then the summed ones."""
     named: dict[int, int] = {}
     for word in (op.out, *op.letters):
         for letter in word:
@@ -268,7 +268,7 @@ def _contraction(node: Expr, op: ops.Contract) -> str:
 
 
 def _moved(node: Expr, op: ops.Contract, gone: int) -> str:
-    """What a contraction does that has every element once, but for a diagonal."""
+    """Describe a contraction that only moves elements, or writes a diagonal."""
     if any(len(set(word)) < len(word) for word in op.letters):
         return "diagonal"
     if gone and not op.created:
@@ -306,7 +306,7 @@ def _matrix_function(name: str, count: int) -> str:
 _EXACT = {"pi": "π"}
 _BARRIERS = {"detach": "derivative 0", "real": "as real numbers"}
 
-# One line for each op whose name and parameters do not say it.
+# One line for each op that its name and parameters do not describe.
 _WORDS: dict[type, Callable[[Expr, Any], str]] = {
     ops.Constant: _data,
     ops.Places: _data,

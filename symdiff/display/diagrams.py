@@ -1,8 +1,8 @@
-"""Diagrams: vertices in their families, edges, groups; written as Mermaid.
+"""Diagrams: vertices with families, edges and groups, written as Mermaid.
 
-A ``Diagram`` says what is to be seen, and knows neither expressions nor layouts: ``layout`` makes
-one of any graph, and every writer reads the same.  Texts are a user's in part.  None of them gets
-out of its label: see ``escaped``.
+A ``Diagram`` holds what is visible, and knows neither expressions nor layouts.  ``layout`` builds
+one from any graph, and all writers read it.  Some texts come from users, and none of them may
+leave its label: see ``escaped``.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Mermaid's own defaults, which GitHub has, too.  Beyond them it draws nothing.
+# Mermaid's own limits, which GitHub uses, too.  Beyond them it draws nothing.
 MOST_CHARACTERS = 50_000
 MOST_EDGES = 500
 
-_WIDEST = 48  # characters of a line
+_WIDEST = 48  # the most characters of a line
 
 
 class Style(NamedTuple):
-    """How a family looks: Mermaid's brackets and Graphviz's shape, and colours.
+    """The look of a family: Mermaid's brackets, Graphviz's shape, and colours.
 
-    The text is dark on a light ground, whatever the page around it is.
+    The text is dark on a light ground, so that it is readable on every page.
     """
 
     brackets: tuple[str, str]
@@ -46,11 +46,11 @@ FAMILIES = {
     "accumulation": Style(("{{", "}}"), "hexagon", "#d1fae5", "#047857"),
     "folded": Style(("[", "]"), "box", "#ffffff", "#6b7280", dashed=True),
 }
-"""The families of vertices, by the names of Mermaid's classes: of expressions, then of records."""
+"""The families of vertices by Mermaid's class names: of expressions, then of records."""
 
 
 class Vertex(NamedTuple):
-    """A vertex: lines of text, its family, the group that it is in, and whether it is a result."""
+    """A vertex: lines of text, its family, its group, and whether it is a result."""
 
     name: str
     lines: tuple[str, ...]
@@ -60,7 +60,7 @@ class Vertex(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """An arrow between the vertices of these names."""
+    """An arrow between the vertices with these names."""
 
     source: str
     target: str
@@ -77,12 +77,12 @@ class Diagram:
     down: bool = True
 
     def reversed(self) -> Diagram:
-        """The same with all arrows the other way."""
+        """The diagram with all arrows reversed."""
         turned = tuple(Edge(edge.target, edge.source, edge.label) for edge in self.edges)
         return Diagram(self.vertices, turned, self.groups, self.down)
 
     def fits(self) -> bool:
-        """Whether Mermaid draws it."""
+        """Whether Mermaid can draw it."""
         return len(self.edges) <= MOST_EDGES and len(self.mermaid()) <= MOST_CHARACTERS
 
     def mermaid(self) -> str:
@@ -125,29 +125,29 @@ def _arrow(edge: Edge) -> str:
 
 # Text ---------------------------------------------------------------------------------------------
 
-# Signs of ASCII that are neither Mermaid's nor HTML's nor Markdown's, wherever they stand; and
-# others that are written by their numbers, too: see _READ_LATE.
+# ASCII signs without a meaning in Mermaid, HTML or Markdown, in every position; and other signs
+# that must be written as numbers: see _READ_LATE.
 _HARMLESS = frozenset(" ,()/=")
 _CODE = frozenset("ﬂ°¶ß\u2060")
-# What Mermaid looks for when numbers are signs again: formulas, icons, its own code for numbers.
+# Patterns that Mermaid reads after it decodes numbers: formulas, icons, its own code for numbers.
 _READ_LATE = re.compile(r"\$(?=\$)|:(?=fa-)|ﬂ(?=°)|¶(?=ß)")
 
-_FIXED = "\u202f"  # a space where no line ends; the usual one is an entity that XML has not
+_FIXED = "\u202f"  # a no-break space; XML lacks an entity for the usual one
 
 
 def one_line(text: str) -> str:
-    """``text`` on one line of bounded length, without what is invisible or turns its direction."""
+    """``text`` on one line of bounded length, without invisible signs or changes of direction."""
     seen = " ".join(text[: 4 * _WIDEST].split())
     seen = "".join("\ufffd" if unicodedata.category(c)[0] == "C" else c for c in seen)
     return seen if len(seen) <= _WIDEST else seen[: _WIDEST - 1] + "…"
 
 
 def escaped(text: str) -> str:
-    """``text`` as part of a label in quotes that is neither Mermaid, HTML nor Markdown.
+    """Escape ``text`` for a label in quotes: neither Mermaid, HTML nor Markdown may read it.
 
-    Whatever might mean something is written by its number, ``#34;`` for a quote, which Mermaid
-    puts back after it has read everything else.  What it reads then is parted by a sign without
-    width.  No line ends inside of an array.
+    Signs that may have a meaning are written by their numbers, such as ``#34;`` for a quote.
+    Mermaid decodes numbers last.  A sign without width separates patterns that it reads after that.
+    No line break is inside of an array.
 
     >>> escaped('x"]-->y')
     'x#34;#93;#45;#45;#62;y'
@@ -165,17 +165,17 @@ def _is_plain(c: str) -> bool:
 
 
 def _is_inside(text: str, k: int) -> bool:
-    """Whether a point between digits stands there, or a line in a name: no list, no emphasis."""
+    """Whether this is a point between digits or a line inside a name: neither list nor emphasis."""
     if not 0 < k < len(text) - 1:
         return False
     around = text[k - 1] + text[k + 1]
-    if not all(map(_is_plain, around)):  # signs of a number would be its neighbours
+    if not all(map(_is_plain, around)):  # an escaped neighbour would be digits
         return False
     return (text[k] == "." and around.isdigit()) or (text[k] == "_" and around.isalnum())
 
 
 def listed(names: Iterable[str], most: int = 4) -> str:
-    """A few names, and how many more there are.
+    """List a few names, and the number of the others.
 
     >>> listed("abcdefg")
     'a, b, c, d and 3 more'

@@ -1,4 +1,4 @@
-"""Elements of linear maps, and of other functions of arrays without a name that users know."""
+"""Elements of linear maps and other array functions without a name that users know."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Op, Shape
 
     Indices = tuple[Index, ...]
-    Letter = Callable[[int], Index]  # the index that a letter which is free here is
+    Letter = Callable[[int], Index]  # the index of the k-th free axis label
 
 
 def element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form | None:
-    """The form of the element of ``node`` at an index; None where the whole is better named."""
+    """The form of the element of ``node`` at an index; None if the whole array is better named."""
     for family, form in _FORMS.items():
         if isinstance(node.op, family):
             return form(node, index, letter, notation)  # type: ignore[no-any-return]
@@ -47,7 +47,7 @@ def element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
 
 
 def indices(index: Sequence[Index], shape: Shape, notation: Notation) -> list[Piece]:
-    """The texts of indices of an array's axes."""
+    """The texts of the indices of an array's axes."""
     return [notation.index(as_typed(i, dim)) for i, dim in zip(index, shape, strict=False)]
 
 
@@ -63,7 +63,7 @@ def _summed(
     notation: Notation,
     *given: Condition,
 ) -> Form:
-    """The sum over letters of elements of the operand where conditions hold, else 0."""
+    """The sum over labels of operand elements where conditions hold, else 0."""
     need = Need(node.args[0], tuple(index))
     written = needed(given)
     if written is None:
@@ -114,7 +114,7 @@ def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
 
 
 def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
-    """``first <= i < last``, what is so anyhow left out."""
+    """The conditions of ``first <= i < last`` that do not always hold."""
     below = first != Index((), 0)
     above = last - length_of(dim) != Index((), 0)
     if (below or above) and last - first == Index((), 1):
@@ -125,7 +125,7 @@ def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
 
 
 def _entry(table: Any, index: Sequence[Index], notation: Notation, length: Dim = 0) -> Index:
-    """The entry of a table of places, as an index; negative ones count from the end of an axis."""
+    """An entry of an index table, as an index; negative ones count from the end of an axis."""
     behind = table < 0
     first = int(table.flat[0]) if table.size else 0
     steps = [
@@ -144,7 +144,7 @@ def _entry(table: Any, index: Sequence[Index], notation: Notation, length: Dim =
 
 
 def _from_front(table: Any, length: Dim) -> Any:
-    """The places as they are typed, those from the end as lengths."""
+    """Indices as users type them; negative ones become lengths."""
     texts = [i if i >= 0 else str(length + i) for i in table.ravel().tolist()]
     return np.array(texts, object).reshape(table.shape)
 
@@ -263,7 +263,7 @@ def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
 def _taken(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form | None:
     x, places = node.args
     if isinstance(places.op, opaque_ops.ArgSort):
-        return None  # elements of what is sorted
+        return None  # the elements are those of the sorted array
     at = index[-places.ndim :]
     if isinstance(places.op, ops.Places):
         return _moved(node, [*index[:-1], _entry(places.op.value, at, notation, x.shape[-1])])
@@ -318,7 +318,7 @@ def _gaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> For
 
 
 def _recurrence(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    """The solution of ``y_i = a_i y_(i-1) + b_i``, or of that from the end."""
+    """The solution of ``y_i = a_i y_(i-1) + b_i``, or of the recurrence from the end."""
     op: Any = node.op
     a, b = node.args
     i, k, j = index[-1], letter(0), letter(1)

@@ -1,4 +1,4 @@
-"""What a node's text is made of: the forms in which it needs its operands, and indices."""
+"""Forms of nodes: the forms that they need of their operands, and indices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """``const`` plus multiples of letters, of lengths and of entries of tables."""
+    """``const`` plus multiples of axis labels, of lengths and of table entries."""
 
     terms: tuple[tuple[str | Piece, int], ...]
     const: int = 0
@@ -52,13 +52,13 @@ def length_of(dim: Dim) -> Index:
 
 
 def from_front(place: Dim, dim: Dim) -> Index:
-    """The index of a place; a negative one counts from the end of an axis of length ``dim``."""
+    """A position as an index; negative ones count from the end of an axis of length ``dim``."""
     behind = isinstance(place, int) and place < 0
     return length_of(dim) + length_of(place) if behind else length_of(place)
 
 
 def as_typed(index: Index, dim: Dim) -> Index:
-    """The index as users type it: counted from the end where only that is a number.
+    """The index as users type it: from the end if only that offset is a number.
 
     >>> as_typed(from_front(-2, Length("n")), Length("n"))
     Index(terms=(), const=-2)
@@ -70,7 +70,7 @@ def as_typed(index: Index, dim: Dim) -> Index:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """1 where indices are ordered as ``sign`` says, else 0; ``below <= `` stands before it."""
+    """1 if indices compare by ``sign``, else 0; ``below <= `` comes first."""
 
     left: Index
     sign: str
@@ -79,9 +79,9 @@ class Condition:
 
 
 def simplified(c: Condition) -> Condition | bool:
-    """The condition without what both sides have; whether it holds, where that is always so.
+    """Cancel common parts of both sides; return the truth value if it is always the same.
 
-    Indices and lengths are no less than 0.
+    Indices and lengths are at least 0.
 
     >>> i, n = Index((("i", 1),)), length_of(Length("n"))
     >>> simplified(Condition(i + 2, "<", n + 2, Index((), 2))) == Condition(i, "<", n)
@@ -119,7 +119,7 @@ def simplified(c: Condition) -> Condition | bool:
 
 
 def needed(conditions: Iterable[Condition]) -> list[Condition] | None:
-    """The conditions that are to be written; None where one of them never holds."""
+    """The conditions to write; None if one of them never holds."""
     undecided: list[Condition] = []
     for c in map(simplified, conditions):
         if c is False:
@@ -136,15 +136,15 @@ _HOLDS: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-# The sign with the sides exchanged, and what is added to the new right side, of integers.
+# The sign after exchanging the sides, and the integer to add to the new right side.
 _MIRRORED = {"<": (">=", 1), "<=": (">=", 0), ">=": ("<=", 0), "==": ("==", 0), "!=": ("!=", 0)}
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """An operand, whole or at an index.
+    """An operand, as a whole array or at an index.
 
-    Between elements, ``elementwise``, a number suits any shape.
+    If ``elementwise``, a number fits every shape.
     """
 
     node: Expr
@@ -154,10 +154,10 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The operands that a text is made of, and how.
+    """The operands that a text needs, and the function that builds it.
 
-    ``letters`` is how many letters it brings itself.  A ``call`` is a function of whole arrays:
-    operands that have no whole form get names there.
+    ``letters`` is the number of its own axis labels.  A ``call`` is a function of whole arrays:
+    operands without a whole form get names in it.
     """
 
     needs: tuple[Need, ...]
@@ -167,7 +167,7 @@ class Form:
 
 
 def zero(notation: Notation) -> Form:
-    """The form of what is 0 at an index."""
+    """The form of an element that is 0."""
     return Form((), lambda _: notation.number(0))
 
 
@@ -175,7 +175,7 @@ _LOOKED_AT = 100
 
 
 def over(k: Index, dim: Dim, needs: Iterable[Need], notation: Notation) -> Piece:
-    """What stands below a sum: its letter, and how far that runs unless all elements show it."""
+    """The subscript of a sum: its label, with its range unless all elements show it."""
     lengths = {length for need in needs for length in _lengths_along(k, need)}
     if lengths == {dim}:
         return notation.index(k)
@@ -183,7 +183,7 @@ def over(k: Index, dim: Dim, needs: Iterable[Need], notation: Notation) -> Piece
 
 
 def _lengths_along(k: Index, need: Need) -> set[Dim]:
-    """The lengths of the axes of which k is an index, of named arrays in whose elements one is."""
+    """The lengths of the axes of named arrays whose element has the index k."""
     lengths: set[Dim] = set()
     stack = [(need.node, need.index)]
     for _ in range(_LOOKED_AT):
@@ -196,7 +196,7 @@ def _lengths_along(k: Index, need: Need) -> set[Dim]:
         if isinstance(op, ops.Symbol | ops.Constant):
             lengths.update(n for i, n in zip(index, node.shape, strict=True) if i == k)
         elif isinstance(op, ops.Contract):
-            # Of a diagonal, the elements are written with the first of its indices.
+            # The elements of a diagonal are written with the first of its indices.
             names = dict(zip(op.out[::-1], index[::-1], strict=True))
             for x, word in zip(node.args, op.letters, strict=True):
                 stack.append((x, tuple([names.get(letter, Index(())) for letter in word])))
@@ -210,7 +210,7 @@ def _lengths_along(k: Index, need: Need) -> set[Dim]:
 
 
 def operand_index(op: ops.Slice | ops.Windows, index: tuple[Index, ...]) -> tuple[Index, ...]:
-    """The index of the operand's element that is the one at ``index``."""
+    """The index of the operand's element that becomes the element at ``index``."""
     if isinstance(op, ops.Windows):
         return (*index[:-2], index[-2] + index[-1])
     batch = len(index) - len(op.steps)
@@ -226,9 +226,9 @@ def is_stack(node: Expr) -> bool:
 
 
 def element_of(node: Expr) -> tuple[Expr, list[int | str]] | None:
-    """The array of which the node is an element, a row or a column, and its place there.
+    """The array of which the node is an element, row or column, and its position there.
 
-    The place says of each axis an int, or a slice as it is typed.  None for other nodes.
+    The position has an int or a slice as typed for each axis.  None for other nodes.
     """
     op = node.op
     if not isinstance(op, ops.Contract) or len(op.letters) != 1 or not op.sums:

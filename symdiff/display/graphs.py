@@ -1,4 +1,4 @@
-"""Expressions as graphs: which nodes, in which pass, and what stands on them."""
+"""Graphs of expressions: the nodes of a pass, and their texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 GRAPHS = ("forward", "backward", "joint")
 
-# Lines of text for nodes that are shown, below what they do.
+# Additional lines of text for shown nodes, below their captions.
 Notes: TypeAlias = Callable[[Sequence[Expr]], Mapping[Expr, Sequence[str]]]
 
 
@@ -35,26 +35,26 @@ def mermaid(
     limit: int = LIMIT,
     direction: str = "down",
 ) -> str:
-    """The graph of ``f`` as the text of a Mermaid flowchart, which GitHub and JupyterLab draw.
+    """Return the graph of ``f`` as a Mermaid flowchart, which GitHub and JupyterLab draw.
 
-    A vertex is a node: what it does, its shape unless it is a scalar, its family by form and
-    colour.  An edge leads from an operand to where it is used.  Operands are • where there is one,
-    and ①, ② ... where their order matters; the edges of contractions bear letters, as in
-    ``sum over j``.  Names and data of the user's are no markup, whatever is in them.
+    A vertex is a node, with its caption and its shape unless it is a scalar; form and colour show
+    its family.  An edge leads from an operand to its user.  A single operand is •; operands whose
+    order matters are ①, ② ...  The edges of contractions have axis labels, as in ``sum over j``.
+    Names and data of the user can never act as markup.
 
     Args:
         f: an expression, or a sequence of them.
-        wrt: by what the gradients of the backward pass are, as ``grad`` takes it; all real symbols
-            by default.
-        graph: "forward" is the graph of f, "backward" that of the gradients of reverse mode, with
-            what it takes from the forward pass apart, "joint" is both.
-        seed: the cotangent of f in the backward pass, or one of each: 1 by default, for scalars.
-        limit: about so many vertices are drawn: the first symbols and the nodes next to the
-            results.  What is left out is one vertex, or a few, with the number of its nodes and its
-            symbols.  The text never is more than Mermaid draws.
+        wrt: the inputs of the backward pass, as ``grad`` takes them; all real symbols by default.
+        graph: "forward" is the graph of f, "backward" the graph of its gradients by reverse mode,
+            with values of the forward pass in a group of their own, "joint" is both.
+        seed: the cotangent of f in the backward pass, or one for each output: 1 by default, for
+            scalars.
+        limit: the approximate number of vertices: the first symbols and the nodes next to the
+            results.  The others are folded into one vertex, or a few, with the number of nodes and
+            the symbols.  The text never exceeds Mermaid's limits.
         direction: "down" or "right".
 
-    Raises ValueError for another graph, direction or limit, and what ``grad`` raises.
+    Raises ValueError for another graph, direction or limit, and the errors of ``grad``.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -86,7 +86,7 @@ def diagram(
     direction: str,
     notes: Notes = lambda _: {},
 ) -> Diagram:
-    """The diagram of ``mermaid``, with the lines of ``notes``; ``name`` is that of who asks."""
+    """The diagram of ``mermaid`` with the lines of ``notes``; ``name`` is for messages."""
     if graph not in GRAPHS:
         raise ValueError(f"{name}: graph {graph!r} is none of {', '.join(map(repr, GRAPHS))}")
     down = checked(name, limit, direction)
@@ -134,17 +134,17 @@ def _title(titled: dict[Expr, list[str]], nodes: Iterable[Expr], texts: Iterable
 
 
 def _folded(nodes: Sequence[Expr], leaves: Sequence[Expr]) -> tuple[str, ...]:
-    """The lines of a vertex that stands for ``nodes``, which need ``leaves``."""
+    """The lines of a vertex that stands for ``nodes`` and their ``leaves``."""
     symbols = [x for x in leaves if isinstance(x.op, ops.Symbol)]
     count = f"{len(nodes)} nodes"
     return (count, f"of {listed(map(caption, symbols))}") if symbols else (count,)
 
 
-# What users give ----------------------------------------------------------------------------------
+# Arguments ----------------------------------------------------------------------------------------
 
 
 def checked(name: str, limit: int, direction: str) -> bool:
-    """Whether the drawing goes down.  Raises ValueError for another direction or limit."""
+    """Whether the drawing goes down; raises ValueError for another direction or limit."""
     if direction not in ("down", "right"):
         raise ValueError(f"{name}: direction {direction!r} is neither 'down' nor 'right'")
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
@@ -153,9 +153,9 @@ def checked(name: str, limit: int, direction: str) -> bool:
 
 
 def outputs_of(name: str, f: object) -> list[Expr]:
-    """``f`` as a list of expressions.
+    """Return ``f`` as a list of expressions.
 
-    Raises ValueError if it is empty, TypeError for what is no expression.
+    Raises ValueError if it is empty, TypeError for an object that is no expression.
     """
     outputs = list(f) if isinstance(f, tuple | list) else [f]
     if not outputs:
@@ -173,14 +173,14 @@ def outputs_of(name: str, f: object) -> list[Expr]:
 
 
 def inputs_of(ys: Sequence[Expr], wrt: Any) -> list[Expr]:
-    """The inputs of the backward pass: all real symbols of ``ys``, unless some are named."""
+    """The inputs of the backward pass: ``wrt``, or all real symbols of ``ys``."""
     if wrt is None:
         return [x for x in free_symbols(ys) if x.dtype is float]
     return list(wrt) if isinstance(wrt, tuple | list) else [wrt]
 
 
 def seeds_of(name: str, f: Any, ys: Sequence[Expr], seed: Any) -> list[Any]:
-    """The cotangents of the outputs.  Raises ShapeError where an array has none."""
+    """The cotangents of the outputs; raises ShapeError if an array has none."""
     if seed is not None:
         seeds = list(seed) if isinstance(f, tuple | list) else [seed]
         return [constant(g) if isinstance(g, tuple | list) else g for g in seeds]

@@ -1,4 +1,4 @@
-"""The notation of LaTeX; the formulas of functions are SymPy's to print."""
+"""LaTeX notation; SymPy prints the formulas of functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Op
     from symdiff.graph.number import Number
 
-# What is shown of long names, numbers and formulas.
+# The longest names, numbers and formulas that are shown complete.
 _NAME = 40
 _DIGITS = 60
 _FORMULA = 400
@@ -49,31 +49,31 @@ BREAK = "\x01"  # where a line is broken
 
 # Names and data -----------------------------------------------------------------------------------
 
-# What SymPy makes of a name is taken where nothing in it can be mistaken: x_{1}, \alpha, \mathrm.
+# SymPy's form of a name is used only if it is unambiguous: x_{1}, \alpha, \mathrm.
 _PLAIN_NAME = re.compile(r"(\\?[^\W\d_]+)(_\{\w+\})?")
 _ESCAPES = {
     **{sign: "\\" + sign for sign in "{}_$#%&"},
     **{"\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": r"\ "},
     **{"'": r"\text{'}", '"': r'\text{"}'},
-    **{"<": r"\lt{}", ">": r"\gt{}"},  # if it comes into HTML as it is
+    **{"<": r"\lt{}", ">": r"\gt{}"},  # safe if a page includes it as HTML
 }
 _LEFT_OUT = "..."
 _NUMBERS = re.compile(r"[0-9():, -]+")  # shapes, slices
 
 
 def verbatim(text: str) -> str:
-    """``text`` as it is, in typewriter letters."""
+    """``text`` verbatim, in typewriter type."""
     escaped = "".join(_ESCAPES.get(c, c) for c in text if c.isprintable())
     return rf"\mathtt{{{escaped}}}"
 
 
 def _typeset_name(name: str) -> str | None:
-    """The name as a letter with an index, if it is one; SymPy reads Greek letters and indices."""
+    """The name as a letter with an index, or None; SymPy reads Greek letters and indices."""
     match = _PLAIN_NAME.fullmatch(sp.latex(sp.Symbol(name))) if name.isidentifier() else None
     if match is None:
         return None
     letters, index = match.group(1), match.group(2) or ""
-    # A word, lest it be read as a product.
+    # A word in upright type, so that it does not read as a product.
     return (
         letters if len(letters) == 1 or letters[0] == "\\" else rf"\mathrm{{{letters}}}"
     ) + index
@@ -99,7 +99,7 @@ _COMMANDS = {
 }
 _SIGNS = {"<": "<", ">": ">", "<=": r"\leq", ">=": r"\geq", "==": "=", "!=": r"\neq"}
 _SIGNS |= {"and": r"\wedge", "or": r"\vee"}
-# Functions whose powers are written sin^{2}(x).
+# Functions with powers of the form sin^{2}(x).
 _POWERS = re.compile(r"(\\(?!left|sqrt|frac)[A-Za-z]+(?:\{[A-Za-z0-9\\_]*\})?)(\{?\\left\()")
 _DERIVATIVE = "_derivative"
 _PLACE = re.compile("\ue000([0-9]+)\ue001")
@@ -107,10 +107,9 @@ _PLACE = re.compile("\ue000([0-9]+)\ue001")
 
 @lru_cache(maxsize=1 << 10)
 def _template(formula: sp.Expr, arity: int) -> tuple[str, int] | None:
-    """SymPy's LaTeX of a formula with marks for its operands, and how strongly it binds.
+    """SymPy's LaTeX of a formula with marks for its operands, and its precedence.
 
-    The vocabulary is written out in SymPy's classes.  None for a formula that is nested too deeply
-    for SymPy.
+    The vocabulary is written in SymPy's classes.  None for a formula nested too deeply for SymPy.
     """
     formula = plain(formula)
     marks = {kernel_symbol(k): f"\ue000{k}\ue001" for k in range(arity)}
@@ -131,9 +130,9 @@ def _template(formula: sp.Expr, arity: int) -> tuple[str, int] | None:
 
 
 class Latex(Notation):
-    """LaTeX; it remembers the names that it has given, since no two things may look the same."""
+    """LaTeX; it remembers the names that it used, so that no two objects look the same."""
 
-    nodes, fits, long = 300, 84, 76  # what MathJax sets at once, and a notebook is wide
+    nodes, fits, long = 300, 84, 76  # limits of MathJax and the width of a notebook
 
     def __init__(self, full: bool) -> None:
         self.full = full
@@ -163,7 +162,7 @@ class Latex(Notation):
         return factors[0] if len(factors) == 1 else self.quotient(1, factors, ())
 
     def _atom(self, atom: Atom) -> Piece:
-        """A name, or a quotient of ints."""
+        """A name, or an integer quotient."""
         if isinstance(atom, str):
             return Piece(self.name(atom))
         over = self.index(length_of(atom.over)).text
@@ -204,7 +203,7 @@ class Latex(Notation):
 
     def _integer(self, value: int) -> Piece:
         level = SUM if value < 0 else ATOM
-        text = str(Decimal(value))  # str of an int refuses more than 4300 digits
+        text = str(Decimal(value))  # str() refuses ints of more than 4300 digits
         if len(text) <= _DIGITS or self.full:
             return Piece(text, level)
         length = len(text.lstrip("-"))
@@ -251,7 +250,7 @@ class Latex(Notation):
         body = self._elementwise(arrays, below) if arrays or below else None
         front = [self.number(over)] if over != 1 else []
         scalars = [piece for piece in factors if not piece.ndim]
-        if body:  # a sum stands in brackets before the array, which would read as its summand
+        if body:  # brackets, or the array would read as a summand
             scalars = [Piece(self.wrapped(x, ATOM)) if x.open else x for x in scalars]
         front += [piece for piece in scalars if not piece.open]
         last = [body] if body else [piece for piece in scalars if piece.open]
@@ -278,7 +277,7 @@ class Latex(Notation):
         return Piece(rf"\frac{{{top}}}{{{self._product(under_all)}}}", PRODUCT, *split, ndim=ndim)
 
     def _elementwise(self, factors: Sequence[Piece], divisors: Sequence[Piece]) -> Piece:
-        """The product of arrays, element by element, over others."""
+        """The elementwise product of arrays, divided by others."""
         ndim = max(piece.ndim for piece in (*factors, *divisors))
         if not factors:
             return self._raised(self._elementwise(divisors, ()), "-1")
@@ -301,7 +300,7 @@ class Latex(Notation):
             last = k == len(pieces) - 1
             closed = piece.level >= (MATRIX if last else PRODUCT) and (not piece.open or last)
             text = piece.text if closed else rf"\left({piece.text}\right)"
-            # 2 2^x and 2 1/x would be read as other numbers.
+            # Without a dot, 2 2^x and 2 1/x would read as other numbers.
             dot = bool(texts) and (text[0].isdigit() or text.startswith(r"\frac"))
             texts.append(rf"\cdot {text}" if dot else text)
         return texts
@@ -358,7 +357,7 @@ class Latex(Notation):
         return Piece(_PLACE.sub(lambda place: texts[int(place.group(1))], template), level)
 
     def _derivative(self, name: str, orders: int, texts: list[str]) -> Piece:
-        """The derivative of a function of the orders that come first: f^{(2)}(x)."""
+        """A derivative of a function, with its leading orders as exponent: f^{(2)}(x)."""
         head = self._head(name[: -len(_DERIVATIVE)])
         order, inner = ", ".join(texts[:orders]), ", ".join(texts[orders:])
         return Piece(rf"{head}^{{\left({order}\right)}}\left({inner}\right)")
@@ -369,7 +368,7 @@ class Latex(Notation):
             if name == "inv":
                 return self.inverse(x)
             if name == "logabsdet":
-                # At the right of |det A|, an exponent would be one inside of the logarithm.
+                # An exponent to the right of |det A| would read as inside of the logarithm.
                 return Piece(rf"\log\left|\det {self.wrapped(x, POWER)}\right|", POWER)
             if name == "expm":
                 return Piece(rf"e^{{{x.text}}}", POWER, ndim=2)
@@ -389,7 +388,7 @@ class Latex(Notation):
         head = _COMMANDS.get(name)
         if head is None:
             escaped = "".join(_ESCAPES.get(c, c) for c in name)
-            # Digits and signs of an operator's name would be set as those of formulas, with space.
+            # In an operator's name, digits and signs would be set as in formulas, with space.
             head = rf"\operatorname{{{escaped}}}" if name.isalpha() else rf"\mathrm{{{escaped}}}"
         return head
 
@@ -400,7 +399,7 @@ class Latex(Notation):
         return Piece(self._subscript(array, places), leaf=array.leaf) if index else array
 
     def _subscript(self, array: Piece, places: str) -> str:
-        """The array with places below it, beside those of its name; never as a symbol looks."""
+        """The array with an index added to the subscripts of its name; never ambiguous."""
         named = _INDEXED.fullmatch(array.text)
         if named is not None:
             below = f"{named.group(2)},{places}"
@@ -421,13 +420,13 @@ class Latex(Notation):
         return Piece(self._subscript(x, ",".join(map(self._step, shown))), ndim=ndim)
 
     def _step(self, step: str) -> str:
-        """An entry of a key: a list of places, or the ends of a slice."""
+        """An entry of a key: a list of indices, or the ends of a slice."""
         if step.startswith("["):
             return self.table(step).text
         return ":".join(end and self._length(end) for end in step.split(":"))
 
     def _length(self, text: str) -> str:
-        """An int or a length, as it is typed."""
+        """An int or a length, as a user types it."""
         if text.removeprefix("-").isdigit():
             return text
         try:
@@ -465,7 +464,7 @@ class Latex(Notation):
         return self._cases(cells, last)
 
     def _cases(self, cells: list[tuple[str, str]], last: Piece) -> Piece:
-        """Alternatives; those of the last one follow."""
+        """Alternatives; the last one applies otherwise."""
         parts = last.cells if last.level == COMPARE and last.cells else ()
         rows = tuple(Piece(rf"{a} & \text{{for}}\: {c}") for a, c in cells)
         rows += parts or (Piece(rf"{last.text} & \text{{otherwise}}"),)
@@ -477,7 +476,7 @@ class Latex(Notation):
     by_index = True
 
     def is_elementwise(self, op: Op, ndim: int) -> bool:
-        # exp(A) of a matrix would read as that of the matrix.
+        # exp(A) of a matrix would read as the matrix exponential.
         return ndim == 1 or (ndim == 2 and not isinstance(op, ops.Pointwise))
 
     def is_product(self, chain: Chain, operands: Sequence[Expr], ndim: int) -> bool:
@@ -528,7 +527,7 @@ class Latex(Notation):
         return Piece(rf"{_base(x)}^\top", POWER, ndim=2, flipped=x, turned=True)
 
     def inverse(self, x: Piece) -> Piece:
-        """The inverse of a matrix; of a transpose, the transpose of the inverse."""
+        """The inverse of a matrix; for a transpose, the transpose of the inverse."""
         if x.flipped is not None:
             return self._turned(self.inverse(x.flipped))
         return Piece(rf"{_base(x)}^{{-1}}", POWER, ndim=2)
@@ -614,7 +613,7 @@ class Latex(Notation):
     # Lines
 
     def width(self, line: str) -> int:
-        """The characters that are seen, of the widest row of matrices and cases."""
+        """The visible characters of the widest row of matrices and cases."""
         seen = _UNSEEN.sub("", line)
         seen = _COMMAND.sub("x", seen)
         return max(len(row) for row in re.split(rf"\\\\|{BREAK}", seen))
@@ -626,7 +625,7 @@ class Latex(Notation):
         return f"{left} {ALIGN}= {self._broken(body, letters)}"
 
     def _broken(self, body: Piece, letters: Sequence[str]) -> str:
-        """The right side, in several rows where a sum or a product is wider than one."""
+        """The right side, in several rows if a sum or product is too wide for one."""
         if letters:
             return self._all(body, letters)
         if not body.terms or self.full or self.width(body.text) <= self.fits:
@@ -643,7 +642,7 @@ class Latex(Notation):
         return BREAK.join(" ".join(row) for row in rows)
 
     def _all(self, body: Piece, letters: Sequence[str]) -> str:
-        """The array of the elements ``body``."""
+        """The array with the elements ``body``."""
         return rf"\left[{body.text}\right]_{{{','.join(letters)}}}"
 
     def cut(self, shown: int, extent: str) -> str:
@@ -660,11 +659,11 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
 def _base(x: Piece) -> str:
-    """A matrix that gets an exponent, in brackets where it has one or needs them."""
+    """A matrix before an exponent, in brackets if it has an exponent or needs them."""
     closed = x.level == ATOM and "^" not in x.text.rpartition(")")[2]
     return x.text if closed else rf"\left({x.text}\right)"
 
 
 def _bare(text: str) -> str:
-    """What a text looks like: without braces."""
+    """The visible text, without braces."""
     return text.replace("{", "").replace("}", "")

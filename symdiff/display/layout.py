@@ -1,8 +1,8 @@
-"""Which nodes of a graph are drawn, and which are folded into one vertex.
+"""Choose the nodes of a graph to draw, and fold the others into vertices.
 
-A graph is its results and a function that gives the operands of a node: expressions, or the record
-of eager operations.  Nothing recurs, and nothing depends on when a node was made: nodes come in the
-order in which a reader who follows the operands from the left meets them.
+A graph is its results and a function that returns the operands of a node: of expressions, or of the
+record of eager operations.  There is no recursion, and no dependence on the time of creation: nodes
+come in the order in which a reader meets them who follows operands from the left.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound="Hashable")
 
 LIMIT = 60
-"""So many vertices are drawn unless more or fewer are asked for."""
+"""The default number of vertices."""
 
-_MOST_FOLDED = 5  # vertices that stand for parts of the graph, of one group
-_SHORTEST = 25  # characters of a vertex
+_MOST_FOLDED = 5  # the most folded vertices of one group
+_SHORTEST = 25  # the fewest characters of a vertex
 
 
 class Graph(Generic[K]):
-    """A graph that is to be drawn; ``group`` says which of ``titles`` a node stands under.
+    """A graph to draw; ``group`` returns the index of a node's title in ``titles``.
 
-    ``order`` has all nodes, operands before users, in the order in which they are met.
+    ``order`` has all nodes, operands before users, in the order of meeting.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class Graph(Generic[K]):
         limit: int = LIMIT,
         down: bool = True,
     ) -> Diagram:
-        """The diagram, of about ``limit`` vertices, and of as many as Mermaid can draw.
+        """Lay the graph out in about ``limit`` vertices, and in no more than Mermaid can draw.
 
-        ``vertices`` makes those of the nodes that are shown, ``labels`` gives those of the edges
-        from the operands, ``folded`` the lines for nodes that are folded, given with the leaves
+        ``vertices`` returns the vertices of the shown nodes, ``labels`` the labels of the edges
+        from the operands.  ``folded`` returns the lines of a vertex for folded nodes and the leaves
         that they need.
         """
         limit = min(limit, MOST_CHARACTERS // _SHORTEST)
@@ -87,7 +87,7 @@ class Graph(Generic[K]):
         return heights
 
     def _shown(self, limit: int) -> set[int]:
-        """The first leaves and the nodes next to the results; with a node, all its users."""
+        """The first leaves, and the nodes next to the results; each node with all its users."""
         places = range(len(self.order))
         if len(places) <= limit:
             return set(places)
@@ -96,7 +96,7 @@ class Graph(Generic[K]):
         quarter = limit // 4
         folded = _folded(limit) * max(len(self.titles), 1)
         budget = max(limit - min(len(leaves), quarter) - folded, 1)
-        widest = max(limit // 8, 3)  # of one height: notebooks shrink wide pictures
+        widest = max(limit // 8, 3)  # the most of one height: notebooks shrink wide pictures
         shown = set(leaves[:quarter])
         hidden: set[int] = set()
         level: Counter[int] = Counter()
@@ -110,9 +110,9 @@ class Graph(Generic[K]):
         return shown
 
     def _parts(self, shown: set[int], most: int) -> list[list[int]]:
-        """The nodes that are not shown, as connected parts of one group; the smallest together.
+        """The hidden nodes as connected parts of one group, with the smallest ones merged.
 
-        There are at most so many of a group.
+        Each group has at most ``most`` parts.
         """
         hidden = [k for k in range(len(self.order)) if k not in shown]
         joined = list(range(len(self.order)))
@@ -182,12 +182,12 @@ class Graph(Generic[K]):
 
 
 def _folded(limit: int) -> int:
-    """How many vertices of a group may stand for several nodes."""
+    """The most vertices of a group that stand for several nodes."""
     return max(min(_MOST_FOLDED, limit // 4), 1)
 
 
 def _several(sources: Counter[str], target: str) -> list[Edge]:
-    """The edges from vertices that stand for several nodes, each of them once."""
+    """The edges from vertices that stand for several nodes, one edge for each vertex."""
     return [
         Edge(source, target, f"{count} edges" if count > 1 else "")
         for source, count in sources.items()

@@ -1,10 +1,9 @@
-"""Contractions that are products of matrices and vectors, told from their letters.
+"""Recognise contractions that are products of matrices and vectors, by their axis labels.
 
-A contraction's operands of two letters are the edges of a graph whose vertices are the letters,
-and its operands of one letter are weights of vertices.  Where the edges are one path whose inner
-letters are summed, the contraction is a product of matrices along it: a weight on the way is a
-diagonal matrix, weights at an end that is summed are a vector there.  Where they are one cycle, it
-is the trace of such a product.
+Regard labels as the vertices of a graph.  An operand with two labels is an edge, an operand with
+one label is a weight of a vertex.  If the edges form one path whose inner labels are summed, the
+contraction is a matrix product along it.  A weight on the way is a diagonal matrix, and weights at
+a summed end are a vector there.  If the edges form one cycle, it is the trace of such a product.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An operand in a product: a matrix, perhaps transposed, or weights on the diagonal."""
+    """An operand in a product: a matrix, possibly transposed, or weights on the diagonal."""
 
     operands: tuple[int, ...]
     transposed: bool = False
@@ -28,10 +27,10 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A product of matrices, from left to right.
+    """A matrix product, from left to right.
 
-    ``left`` and ``right`` are the weights at an end that is summed: of none, the sum itself; None
-    where the end is an axis of the value.  ``trace`` says that the product is closed.
+    ``left`` and ``right`` are the weights at a summed end, () for a plain sum; None if the end is
+    an axis of the value.  ``trace``: the product is closed.
     """
 
     factors: tuple[Factor, ...]
@@ -42,7 +41,7 @@ class Chain:
 
 @lru_cache(maxsize=4096)
 def chain(words: tuple[Word, ...], out: Word) -> Chain | None:
-    """The product of matrices that a contraction is; None if it is none.
+    """Return the matrix product that a contraction is, or None.
 
     >>> chain(((0, 1), (1, 2)), (0, 2)).factors
     (Factor(operands=(0,), transposed=False, diagonal=False), \
@@ -87,7 +86,7 @@ def _along(
     start: int,
     closed: bool,
 ) -> Chain | None:
-    """The factors met on the way from a letter; None if some are not met."""
+    """The factors along the path from a label; None if it misses some."""
     factors: list[Factor] = []
     used: set[int] = set()
     letter = start

@@ -1,7 +1,7 @@
-"""Notations: how the parts of an expression are put together to a text.
+"""Notations: how the parts of an expression combine to text.
 
-``Notation`` is that of ``str``; another one, as that of ``typeset``, is a subclass.  A notation
-knows no nodes: it gets the texts of operands, each with how strongly it binds, and sets brackets.
+``Notation`` is the notation of ``str``; others, such as the one of ``typeset``, are subclasses.  A
+notation knows no nodes.  It gets the texts of operands with their precedence, and sets brackets.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Op
     from symdiff.graph.number import Number
 
-# How strongly the outermost sign of a text binds, as in Python; products of matrices, which Python
-# reads as other products, are told from them, as are quotients of ints.
+# The precedence of the outermost sign of a text, as in Python.  Matrix products and integer
+# quotients have levels of their own, though Python treats them like other products.
 OR, AND, NOT, COMPARE, SUM, MATRIX, FLOOR, PRODUCT, POWER, ATOM = range(1, 11)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A text and how strongly its outermost sign binds; of a product also its factors and divisors.
+    """A text with the precedence of its outermost sign, and details that notations need.
 
-    ``bracket_first`` says that it begins with a sum in brackets, into which Python would pull a
-    minus sign, ``open`` that it ends with a sum over letters, which would take in what follows.
-    ``ndim`` is that of a whole array, ``chain`` the factors of a product of matrices, ``flipped``
-    what is transposed (``turned`` says that it reads so), ``cells`` the parts of a stack, ``root``
-    what a squared norm is of.  A ``leaf`` has a name; a ``symmetric`` matrix is its own transpose.
-    Between ``terms`` a line may be broken.
+    ``factors`` and ``divisors`` are those of a product.  ``bracket_first``: it begins with a sum in
+    brackets, into which Python would pull a minus sign.  ``open``: it ends with a sum over labels,
+    which would include what follows.  ``ndim`` is the number of axes of a whole array, ``chain``
+    the factors of a matrix product.  ``flipped`` is the transposed text; ``turned``: this text
+    itself is a transpose.  ``cells`` are the parts of a stack, ``root`` is the operand of a squared
+    norm.  A ``leaf`` has a name; a ``symmetric`` matrix is its own transpose.  A line may be broken
+    between ``terms``.
     """
 
     text: str
@@ -56,34 +57,34 @@ class Piece:
     leaf: bool = False
 
     def of(self, ndim: int) -> Piece:
-        """The piece as that of an array of so many axes."""
+        """Return the piece for an array with this many axes."""
         return replace(self, ndim=ndim)
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is the number 0."""
+        """Whether the piece is the number 0."""
         return self.text == "0"
 
 
 class Notation:
     """The notation of ``str``: Python's and NumPy's, as ``parse`` reads it; [i,j] by index.
 
-    ``nodes`` is how many of them are written in full, ``fits`` how many characters a line has
-    before parts get names, and ``long`` from how many on each part has a line.
+    ``nodes`` is the most nodes that are written in full, ``fits`` the length of a line before parts
+    get names, ``long`` the length from which each part has a line.
     """
 
     nodes, fits, long = 2_000, 160, 500
 
     def wrapped(self, piece: Piece, level: int) -> str:
-        """The text of ``piece`` where something binding as strongly as ``level`` is needed."""
+        """The text of ``piece``, in brackets if it binds less tightly than ``level``."""
         return piece.text if piece.level >= level else f"({piece.text})"
 
     def name(self, name: str) -> str:
-        """The name of a symbol, a letter or a part; ``...`` stands for what is left out."""
+        """The name of a symbol, a label or a part; ``...`` stands for an omitted part."""
         return name
 
     def length(self, text: str) -> Piece:
-        """A letter or a length, as it is typed."""
+        """A label or a length, as a user types it."""
         if text.isidentifier():
             return Piece(self.name(text))
         (monomial, c), *further = Length(text).terms
@@ -92,7 +93,7 @@ class Notation:
         return Piece(text, FLOOR if is_quotient(monomial) and c == 1 else PRODUCT)
 
     def exact(self, name: str, taken: bool) -> str:
-        """The name of a number: pi, e; told from that of a symbol, if one is called so, too."""
+        """The name of a number: pi, e; qualified if a symbol has the same name."""
         return f"sd.{name}" if taken else name
 
     def literal(self, text: str) -> str:
@@ -108,7 +109,7 @@ class Notation:
         return Piece(text if c.denominator == 1 else f"{text}/{digits(c.denominator)}", level)
 
     def power(self, base: Piece, exponent: int | Fraction) -> Piece:
-        """A base to a positive number."""
+        """A base to a positive power."""
         if exponent == 1:
             return base
         if exponent == Fraction(1, 2):
@@ -118,9 +119,9 @@ class Notation:
         return Piece(text, POWER, ndim=base.ndim, leaf=base.leaf)
 
     def quotient(self, c: Number, factors: Sequence[Piece], divisors: Sequence[Piece]) -> Piece:
-        """``c`` times the factors by the divisors, for c > 0, associated from the left.
+        """``c`` times the factors divided by the divisors, for c > 0, associated from the left.
 
-        Of arrays, numbers come first, and a single product of matrices last.
+        For arrays, numbers come first, and a single matrix product last.
         """
         if any(piece.ndim for piece in factors):
             factors, divisors = self.unfolded(factors, divisors)
@@ -131,7 +132,7 @@ class Notation:
             return self._with_matrices(c, factors, divisors)
         over, under = (c, 1) if isinstance(c, float) else (c.numerator, c.denominator)
         texts = [] if over == 1 and factors else [self.number(over).text]
-        # In the first place, a product needs no brackets.
+        # The first factor of a product needs no brackets.
         texts += [self.wrapped(factor, POWER if k else PRODUCT) for k, factor in enumerate(factors)]
         if under != 1 and len(divisors) == 1:
             below = [f"({digits(under)}*{self.wrapped(divisors[0], PRODUCT)})"]
@@ -150,7 +151,7 @@ class Notation:
     def unfolded(
         self, factors: Sequence[Piece], divisors: Sequence[Piece]
     ) -> tuple[list[Piece], list[Piece]]:
-        """Numbers that are quotients, beside an array, as their factors and divisors."""
+        """Split numbers that are quotients next to an array into factors and divisors."""
         above: list[Piece] = []
         below = list(divisors)
         for piece in factors:
@@ -164,7 +165,7 @@ class Notation:
     def _with_matrices(
         self, c: Number, factors: Sequence[Piece], divisors: Sequence[Piece]
     ) -> Piece:
-        """Numbers times a product of matrices, which needs no brackets."""
+        """Numbers times a matrix product, which needs no brackets."""
         *numbers, last = factors
         if c == 1 and not numbers and not divisors:
             return last
@@ -204,7 +205,7 @@ class Notation:
     ) -> Piece:
         """A sum of coefficients times pieces; a term without a piece is a number.
 
-        ``ndim`` is that of the sum as a whole array.
+        ``ndim`` is the number of axes of the whole sum.
         """
         first = next((k for k, (c, piece) in enumerate(terms) if not c < 0 and piece), None)
         if first is None:
@@ -246,7 +247,7 @@ class Notation:
         return self.call(op.name, operands)
 
     def call(self, name: str, arguments: Sequence[Piece], *literals: str) -> Piece:
-        """A function of arguments and of literals."""
+        """A function of arguments and literals."""
         texts = [piece.text for piece in arguments]
         inner = ", ".join([*texts, *map(self.literal, literals)])
         text = _CALLS.get(name, name + "({})").replace("{}", inner)
@@ -254,7 +255,7 @@ class Notation:
         return Piece(text, flipped=flipped, turned=flipped is not None)
 
     def cases(self, pieces: Sequence[Piece], conditions: Sequence[Piece]) -> Piece:
-        """The first piece whose condition holds, the last one if none does."""
+        """The first piece whose condition holds, or the last one."""
         *branches, result = pieces
         for piece, condition in zip(reversed(branches), reversed(conditions), strict=True):
             result = self.call("where", [condition, piece, result])
@@ -273,7 +274,7 @@ class Notation:
         return self.sum(terms)
 
     def table(self, text: str) -> Piece:
-        """Numbers by their places, an index."""
+        """An index that is an entry of a table of numbers."""
         return Piece(self.literal(text))
 
     def element(self, array: Piece, index: Sequence[Piece]) -> Piece:
@@ -291,7 +292,7 @@ class Notation:
         return Piece(text, ATOM if shown else x.level, ndim=ndim)
 
     def taken(self, x: Piece, index: Piece, ndim: int) -> Piece:
-        """The elements at places of the last axis; of a matrix transposed, rows."""
+        """The elements at indices of the last axis; for a transposed matrix, rows."""
         columns = Piece(self._at(x, [":"] * (ndim - 1) + [index.text]), ndim=ndim)
         if ndim != 2:
             return columns
@@ -300,7 +301,7 @@ class Notation:
         return replace(columns, flipped=rows, turned=x.turned)
 
     def row(self, x: Piece, place: Piece) -> Piece:
-        """A column of a matrix at a place that is computed; a row of what is transposed."""
+        """A column of a matrix at a computed index; a row for a transposed one."""
         rows = self.transposed(x)
         places = [":", place.text]
         return Piece(self._at(rows, places[1:]) if x.turned else self._at(x, places), ndim=1)
@@ -309,52 +310,52 @@ class Notation:
         return f"{self.wrapped(x, ATOM)}[{', '.join(places)}]"
 
     def comparison(self, c: Condition) -> Piece:
-        """Indices in their order: ``1 <= i < 3``."""
+        """Compared indices in their order: ``1 <= i < 3``."""
         below = "" if c.below is None else f"{self.index(c.below).text} {self.sign('<=')} "
         left, right = self.index(c.left).text, self.index(c.right).text
         return Piece(f"{below}{left} {self.sign(c.sign)} {right}", COMPARE)
 
     def sign(self, sign: str) -> str:
-        """A sign of comparison."""
+        """A comparison sign."""
         return sign
 
     def condition(self, c: Condition) -> Piece:
-        """1 where indices are so, else 0."""
+        """1 if the indices compare so, else 0."""
         return Piece(f"[{self.comparison(c).text}]")
 
     def bracket(self, left: Piece, sign: str, right: Piece) -> Piece:
-        """1 where two integers compare so, else 0."""
+        """1 if two integers compare so, else 0."""
         return Piece(f"[{left.text} {self.sign(sign)} {right.text}]")
 
     def sum_over(self, letters: Sequence[Piece], body: Piece) -> Piece:
-        """The sum over letters."""
+        """The sum over axis labels."""
         comma = ", " if any(k.level < ATOM for k in letters) else ","
         return Piece(f"sum[{comma.join(k.text for k in letters)}]({body.text})")
 
     def product_over(self, condition: Piece, body: Piece) -> Piece:
-        """The product over letters."""
+        """The product over axis labels."""
         return Piece(f"prod[{condition.text}]({body.text})")
 
     # Arrays
 
-    by_index = False  # whether sums and products of all elements are written by index
+    by_index = False  # whether to write full sums and products by index
 
     def is_elementwise(self, op: Op, ndim: int) -> bool:
         """Whether an elementwise op of whole arrays can be written."""
         return True
 
     def is_product(self, chain: Chain, operands: Sequence[Expr], ndim: int) -> bool:
-        """Whether a product of matrices is written as one."""
+        """Whether to write this matrix product as one."""
         return True
 
     def filled(
         self, piece: Piece, value: Number | None, shape: str, ndim: int, integer: bool = False
     ) -> Piece:
-        """A number at every place."""
+        """An array filled with one number."""
         shape = shape[1:-2] if ndim == 1 else shape
         if value == 0:
             return Piece(f"zeros({self.literal(shape)})", ndim=ndim)
-        if value is None and integer:  # ones are real, and no places in an array
+        if value is None and integer:  # ones() is real, and cannot be an index
             return Piece(f"full({self.literal(shape)}, {piece.text})", ndim=ndim)
         ones = Piece(f"ones({self.literal(shape)})", ndim=ndim)
         return ones if value == 1 else self.times(piece, ones)
@@ -364,14 +365,14 @@ class Notation:
         return self.quotient(1, [number, array], ()).of(array.ndim)
 
     def repeated(self, piece: Piece, axis: int, shape: str, elementwise: bool) -> Piece:
-        """The matrix that has a vector along ``axis``, repeated along the other one."""
+        """The matrix with a vector along ``axis``, repeated along the other one."""
         column = f"{self.wrapped(piece, ATOM)}[:, None]" if axis == 0 else piece.text
         if elementwise:
             return Piece(column, ATOM if axis == 0 else piece.level, ndim=2)
         return Piece(f"broadcast_to({column}, {self.literal(shape)})", ndim=2)
 
     def transposed(self, x: Piece) -> Piece:
-        """The transpose; of a product, that of its factors."""
+        """The transpose; for a product, by the transposes of its factors."""
         if x.symmetric:
             return x
         if x.flipped is not None:
@@ -383,7 +384,7 @@ class Notation:
         return Piece(f"{self.wrapped(x, ATOM)}.T", ndim=2, flipped=x, turned=True)
 
     def diagonal(self, x: Piece, ndim: int) -> Piece:
-        """The matrix of a diagonal, or the diagonal of a matrix."""
+        """The matrix with a diagonal, or the diagonal of a matrix."""
         piece = self.call("diag" if ndim == 2 else "diagonal", [x]).of(ndim)
         return replace(piece, symmetric=True) if ndim == 2 else piece
 
@@ -392,13 +393,13 @@ class Notation:
         return Piece(f"eye({self.literal(length)})", ndim=2)
 
     def powers(self, piece: Piece, p: int | Fraction) -> Piece:
-        """A base to any number."""
+        """A base to any power."""
         if p > 0:
             return self.power(piece, p)
         return self.quotient(1, (), [self.power(piece, -p)]).of(piece.ndim)
 
     def weights(self, pieces: Sequence[Piece]) -> Piece:
-        """The product of vectors, element by element."""
+        """The elementwise product of vectors."""
         return pieces[0] if len(pieces) == 1 else self.quotient(1, pieces, ()).of(1)
 
     def weighted(
@@ -407,7 +408,7 @@ class Notation:
         matrices: Sequence[Piece],
         columns: Sequence[Piece],
     ) -> Piece:
-        """A product of matrices element by element, its rows and columns times vectors."""
+        """An elementwise product of matrices, with rows and columns multiplied by vectors."""
         left = [self.diagonal(self.weights(rows), 2)] if rows and matrices else []
         right = [self.diagonal(self.weights(columns), 2)] if columns and matrices else []
         if matrices:
@@ -417,12 +418,12 @@ class Notation:
         return self.repeated(self.weights([*rows, *columns]), 0 if rows else 1, "", True)
 
     def outer(self, u: Piece, v: Piece) -> Piece:
-        """The matrix of the products of two vectors' elements."""
+        """The outer product of two vectors."""
         turned = self.call("outer", [v, u]).of(2)
         return replace(self.call("outer", [u, v]).of(2), flipped=turned)
 
     def multiplied(self, parts: Sequence[Piece], ndim: int) -> Piece:
-        """The product of matrices and vectors, which is associated from the left."""
+        """The product of matrices and vectors, associated from the left."""
         if len(parts) == 1:
             return parts[0]
         texts = [self.wrapped(part, POWER if k else MATRIX) for k, part in enumerate(parts)]
@@ -435,7 +436,7 @@ class Notation:
         right: Sequence[Piece] | None,
         same: bool,
     ) -> Piece:
-        """A product of matrices, at whose ends may be vectors; sums of its elements without any."""
+        """A matrix product with vectors at its ends, if any; a full sum has none there."""
         ndim = (left is None) + (right is None)
         parts = list(factors)
         if left:
@@ -469,7 +470,7 @@ class Notation:
         return min(choices, key=self.transposes)
 
     def transposes(self, piece: Piece) -> int:
-        """How many factors of a product are transposed."""
+        """The number of transposed factors of a product."""
         return sum(part.turned for part in piece.chain)
 
     def traced(self, factors: Sequence[Piece], same: bool) -> Piece:
@@ -480,15 +481,15 @@ class Notation:
         return self.call("trace", [self.multiplied(factors, 2)])
 
     def stack(self, pieces: Sequence[Piece], ndim: int, cut: bool = False) -> Piece:
-        """Arrays side by side along a new first axis."""
+        """Stack arrays along a new first axis."""
         texts = [piece.text for piece in pieces] + ["..."] * cut
         listed = f"[{', '.join(texts)}]"
-        if len(texts) == 1 and pieces[0].level == COMPARE:  # else it is a condition, 1 or 0
+        if len(texts) == 1 and pieces[0].level == COMPARE:  # [..] alone would mean 1 or 0
             listed = f"stack({listed})"
         return Piece(listed, ndim=ndim, cells=tuple(pieces))
 
     def nested(self, pieces: Sequence[Piece], shape: tuple[int, ...]) -> Piece:
-        """The array of elements in their order."""
+        """The array of elements in C order."""
         level = list(pieces)
         for k, length in enumerate(reversed(shape)):
             count = len(level) // max(length, 1)
@@ -503,7 +504,7 @@ class Notation:
         )
 
     def joined(self, pieces: Sequence[Piece], axis: int, ndim: int) -> Piece:
-        """Arrays one after the other along an axis."""
+        """Join arrays along an axis."""
         texts = [piece.text for piece in pieces]
         parameter = f", {self.literal(f'axis={axis}')}" if axis else ""
         return Piece(f"concat([{', '.join(texts)}]{parameter})", ndim=ndim)
@@ -511,23 +512,23 @@ class Notation:
     # Lines
 
     def width(self, line: str) -> int:
-        """How many characters a line takes."""
+        """The number of characters of a line."""
         return len(line)
 
     def line(self, name: str, letters: Sequence[str], body: Piece) -> str:
-        """A definition; the result has no name, and a left side only if it has letters.
+        """A definition; the result has no name, and a left side only if it has axis labels.
 
-        Letters may say how far they run: ``t1[i < 2,j]``.
+        Labels may state their range: ``t1[i < 2,j]``.
         """
         left = f"{name}[{','.join(letters)}]" if letters else name
         return f"{left} = {body.text}" if left else body.text
 
     def cut(self, shown: int, extent: str) -> str:
-        """What is said of an expression of which only some nodes are written."""
+        """The note on an expression of which only some nodes are written."""
         return f"({shown:,} of {extent}; sd.text(f, full=True) writes all)"
 
 
-# What parts of functions with several results are; the operand comes between the brackets.
+# The parts of functions with several results; the operand goes between the brackets.
 _CALLS = {
     "logabsdet": "log(abs(det({})))",
     "detsign": "slogdet({})[0]",
@@ -541,13 +542,13 @@ _CALLS = {
 
 
 def digits(value: int) -> str:
-    """An integer of any length, hexadecimal where it is very long."""
-    # str() refuses more than 4300 digits.
+    """An integer of any length; a very long one in hexadecimal."""
+    # str() refuses integers of more than 4300 digits.
     return str(value) if value.bit_length() < 10_000 else hex(value)
 
 
 def decimal(exponent: int | Fraction) -> Number:
-    """An exponent that was a float as that float."""
+    """Convert an exponent that began as a float back to that float."""
     if isinstance(exponent, Fraction) and exponent.denominator > 1024:
         nearest = float(exponent)
         if Fraction(nearest) == exponent:

@@ -1,8 +1,8 @@
-r"""Notebooks: tuples, lists and dicts of expressions, as LaTeX.
+r"""Show tuples, lists and dicts of expressions as LaTeX in notebooks.
 
-Python's containers have no ``_repr_latex_``, but IPython takes a function for a type.  It is given
-one where it runs already when ``symdiff`` is imported; ``symdiff`` itself never imports it.
-Containers that hold anything else than expressions are shown as they would be without.
+Python's containers have no ``_repr_latex_``, but IPython accepts a function for a type.  If IPython
+already runs when ``symdiff`` is imported, it gets such a function; ``symdiff`` never imports
+IPython.  Containers with other contents look as before.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from symdiff.display.typeset import holds_expressions, typeset
 
 
 def bundle(value: object) -> dict[str, str] | None:
-    r"""What a notebook shows of a container: LaTeX, if it holds expressions and nothing else.
+    r"""Return the LaTeX bundle for a notebook if a container holds only expressions, else None.
 
-    Keys of dicts may also be strings and integers.  Of long containers the first entries are shown
-    and the others counted.
+    Keys of dicts may also be strings and integers.  Long containers show their first entries and
+    the number of the others.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -35,7 +35,7 @@ def bundle(value: object) -> dict[str, str] | None:
 
 
 class _Shown:
-    """What IPython asks for the representations of a container, in place of what was there."""
+    """IPython's function for the representations of a container; it wraps the earlier function."""
 
     def __init__(self, formatter: Any, before: Any) -> None:
         self.formatter, self.before = formatter, before
@@ -47,15 +47,15 @@ class _Shown:
                 return mime_bundle
         if self.before is not None:
             return self.before(value)
-        method = getattr(type(value), "_repr_mimebundle_", None)  # of a subclass
+        method = getattr(type(value), "_repr_mimebundle_", None)  # a subclass may have one
         return None if method is None else method(value, include=None, exclude=None)
 
 
 def register(shell: Any = None) -> None:
-    """Let IPython show containers of expressions: the shell given, or the running one, if any.
+    """Make IPython show containers of expressions: the given shell, or the running one, if any.
 
-    What shows them is asked first for every tuple, list and dict, and what was there before for
-    those that hold anything else.  SymPy's ``init_printing``, before or after, is not disturbed.
+    The new function is called first for every tuple, list and dict.  For other contents it calls
+    the function that was there before.  SymPy's ``init_printing`` works before or after.
     """
     if shell is None:
         running = getattr(sys.modules.get("IPython"), "get_ipython", None)

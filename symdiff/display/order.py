@@ -1,8 +1,8 @@
-"""The order in which operands that commute are written.
+"""The order in which commuting operands are written.
 
-A node's operands stand in the order of their creation, and of equal nodes only the first is ever
-made: what is still held from elsewhere would decide how a formula reads.  Here only the formula
-does, and the order in which its symbols were made.
+Operands of a node are in the order of their creation, and equal nodes are created only once.  So
+nodes that other code still holds would influence the text.  This order depends only on the formula,
+and on the order in which its symbols were created.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
 
-# Of so many symbols is noted which a node is of: large sums have thousands.
+# The most symbols that are noted for a node: large sums have thousands.
 _LEAVES = 8
-# What comes first of what is of the same symbols and as deep.
+# The order of kinds among nodes with the same symbols and depth.
 _KINDS: tuple[type[Any], ...] = (ops.Product, ops.Sum, ops.Contract, ops.Linear, ops.Pointwise)
 _FUNCTIONS = {name: k for k, name in enumerate(FACTS)}
 
@@ -34,8 +34,8 @@ Leaf = tuple[int, tuple[Any, ...]]
 class Order:
     """The order of operands among the nodes of a graph, operands before users.
 
-    First comes what is of symbols that were made first, ``W @ x + b``; of the same symbols, what is
-    less deep, ``x + x**2``, then by the kind of node, by the function and by the operands.
+    Operands with earlier symbols come first, ``W @ x + b``.  With the same symbols, less deep ones
+    come first, ``x + x**2``, then the kind of node, the function and the operands decide.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -50,7 +50,7 @@ class Order:
 
     @cached_property
     def ranks(self) -> dict[Expr, int]:
-        """The nodes by depth, and among equally deep ones by the formula: operands before users."""
+        """Ranks by depth, and by the formula for equal depth; operands come before users."""
         levels: list[list[Expr]] = []
         depths: dict[Expr, int] = {}
         for node in self._nodes:
@@ -68,9 +68,9 @@ class Order:
         return ranks
 
     def of(self, operands: Sequence[Expr], constants_last: bool = False) -> list[int]:
-        """The places of operands in the order in which they are written: ``pi*x``, ``x + pi``."""
+        """Return the indices of operands in the written order: ``pi*x``, ``x + pi``."""
         ranks = self.ranks
-        if any(x not in ranks for x in operands):  # made while it is written
+        if any(x not in ranks for x in operands):  # a node built during writing
             return Order(topological(operands)).of(operands, constants_last)
         keys = [
             ((not self._leaves[x]) is constants_last, self._leaves[x], ranks[x]) for x in operands
@@ -78,9 +78,9 @@ class Order:
         return sorted(range(len(operands)), key=keys.__getitem__)
 
     def _leaves_of(self, node: Expr) -> tuple[Leaf, ...]:
-        """The symbols, and elements of symbols, that a node is of: of many the first ones.
+        """The first symbols, and elements of symbols, that a node contains.
 
-        Those that are factors stand before those inside, ``omega + alpha*r**2 + beta*(omega + v)``.
+        Factors come before inner symbols, ``omega + alpha*r**2 + beta*(omega + v)``.
         """
         leaf = _leaf(node)
         if leaf is not None:
@@ -98,13 +98,13 @@ def _leaf(node: Expr) -> Leaf | None:
     element = element_of(node)
     if element is None or node.shape or not isinstance(element[0].op, ops.Symbol):
         return None
-    # Lengths stand behind numbers, by their texts: which is less is not known.
+    # Lengths come after numbers, by their texts: their values are unknown.
     places = [(0, k) if isinstance(k, int) else (1, str(k)) for k in element[1]]
     return element[0].serial, tuple(places)
 
 
 def _key(node: Expr, ranks: dict[Expr, int]) -> tuple[Any, ...]:
-    """What tells nodes of equal depth from one another; operands are told by their ranks."""
+    """The sort key of nodes of equal depth; ranks stand for operands."""
     op = node.op
     kind = next((k for k, family in enumerate(_KINDS) if isinstance(op, family)), len(_KINDS))
     below = [ranks.get(x, -1) for x in node.args]
@@ -123,6 +123,6 @@ def _key(node: Expr, ranks: dict[Expr, int]) -> tuple[Any, ...]:
 
 
 def _renumbered(words: Sequence[Word]) -> list[Word]:
-    """Words in letters that are numbered as they are met."""
+    """Renumber the labels of words in the order of occurrence."""
     letters: dict[int, int] = {}
     return [tuple([letters.setdefault(k, len(letters)) for k in word]) for word in words]

@@ -1,12 +1,12 @@
-"""Expressions as text: Python's and NumPy's notation, index notation where that has no words.
+"""Expressions as text: Python's and NumPy's notation, with index notation for all other operations.
 
-``text`` writes as a person would (``reading``), in one line where that fits; else subexpressions
-that are used again have names and lines of their own.  It is bounded: of large expressions it
-writes the part next to the result, and says how large they are.  ``short`` is one bounded line.
+``text`` writes as a person would (``reading``), in one line if that fits.  Otherwise repeated
+subexpressions have names and lines of their own.  The length is bounded: for a large expression it
+writes the part next to the result, and states the size.  ``short`` is one bounded line.
 
-Two steps: from the result down, each node says in which form it needs its operands, as whole arrays
-or by their elements at certain indices (``forms``); then the line is put together from the leaves
-up.  All that depends on the notation is in ``Notation``.
+There are two steps.  From the result down, each node states the form that it needs of its operands:
+whole arrays, or their elements at certain indices (``forms``).  Then the line is built from the
+leaves up.  ``Notation`` holds everything that depends on the notation.
 """
 
 from __future__ import annotations
@@ -39,42 +39,42 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.number import Number
 
-# Of so many nodes, so many names are given one by one; else all at once.
+# For up to this many nodes, this many names are chosen one by one; all others at once.
 _FEW, _ONE_BY_ONE = 120, 20
-# How much wider components may be than a line, before something else is tried.
+# The largest width of components, relative to a line, before another form is tried.
 _STRETCH = 1.5
-_TRIED = 4  # how much longer an estimate may be for a text to be tried
-_SHARED = 10  # the same, if it is used more than once
+_TRIED = 4  # the largest estimate, relative to a line, for which a text is tried
+_SHARED = 10  # the same for a part that is used more than once
 _SHORT_LINE = 240
-_TUPLE = 80  # characters of the entries of a tuple that stand in one line
+_TUPLE = 80  # characters of a tuple's entries in one line
 
-# What is written of a large expression.
+# The excerpt of a large expression.
 _NEAR = 300
 _OPERANDS = 30
 _CHARACTERS = 20_000
-_COUNTED = 100_000  # nodes up to which they are counted
+_COUNTED = 100_000  # the most nodes that are counted
 
 
 def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
-    """``expr`` in Python's and NumPy's notation: ``2*X.T @ (X @ w - y)``, ``q[0]*sin(q[1])``.
+    """Return ``expr`` in the notation of Python and NumPy: ``2*X.T @ (X @ w - y)``.
 
-    Arrays of at most 16 elements that are no formula of matrices show their elements, ``[a, b]``;
-    others are in index notation: ``[i,j] = sum[k](A[i,j,k]*x[k])`` names the axes of the value in
-    their order; ``[i < j]`` is 1 where it holds, else 0.  Where one line would not do, parts that
-    are used again have lines of their own, under names that no symbol has.
+    Arrays of at most 16 elements that are no matrix formula show their elements, ``[a, b]``.  Other
+    arrays are in index notation.  ``[i,j] = sum[k](A[i,j,k]*x[k])`` names the axes of the value in
+    their order; ``[i < j]`` is 1 if it holds, else 0.  If one line is too short, repeated parts
+    have lines of their own, with names that no symbol has.
 
-    What ``parse`` reads back, given the symbols that are arrays, has the same value, wherever there
-    is one.  It is the same expression for scalar formulas as they are typed, unless a factor that
-    is no symbol is repeated with others between.  Derivatives are written as they would be typed,
-    equal factors as one power, and at a kink without what decides which side is taken (the
-    derivative of ``|x|`` is a sign); what is read back is that formula.  Index notation, loops and
-    solutions, which have functions in them, and what is cut are refused.
+    ``parse`` reads the text back, given the array symbols.  The result has the same value wherever
+    there is one.  A scalar formula as typed gives the same expression, unless a factor that is no
+    symbol is repeated with others between.  Derivatives are written as a person would type them:
+    equal factors as one power, and without the conditions that select a side at kinks (the
+    derivative of ``|x|`` is a sign).  The text then reads back as that formula.  ``parse`` refuses
+    index notation, loops and solutions (they contain functions), and cut texts.
 
     Args:
-        expr: an expression, or a tuple of them, as a gradient by several symbols is, or of such
-            tuples, which stand in parentheses.
-        full: whether to write everything; else, of a large expression, the part next to the
-            result, and how large it is.
+        expr: an expression, or a tuple of them in parentheses, such as a gradient by several
+            symbols; tuples may be nested.
+        full: whether to write everything; by default a large expression is cut to the part next
+            to the result, with its size.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -91,7 +91,7 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
 
 
 def _bracketed(texts: list[str]) -> str:
-    r"""A tuple of these: in one line, or every entry on lines of its own.
+    r"""Join the texts of a tuple: in one line, or every entry on lines of its own.
 
     >>> print(_bracketed(["x"]), _bracketed(["a = x + 1\na*a", "x"]))
     (x,) (a = x + 1
@@ -104,7 +104,7 @@ def _bracketed(texts: list[str]) -> str:
 
 
 def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
-    """The lines of ``text``, the last one that of the result, or of how much is left out."""
+    """The lines of ``text``; the last one is the result, or the size of an omitted part."""
     expr = as_expr(expr)
     if full or is_within(expr, notation.nodes):
         lines_of_expr = _complete(expr, notation)
@@ -120,7 +120,7 @@ def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
 
 
 def short(expr: Expr) -> str:
-    """One line of bounded length for ``repr``: the formula where it fits, else how large it is.
+    """Return a line of bounded length for ``repr``: the formula if it fits, else its size.
 
     Arrays show their shape.
 
@@ -142,7 +142,7 @@ def short(expr: Expr) -> str:
 
 
 def extent(expr: Expr) -> str:
-    """How many nodes there are, and of which symbols: ``57 nodes in x, y``."""
+    """The number of nodes and the symbols: ``57 nodes in x, y``."""
     nodes_near = _near(expr, _COUNTED + 1)
     size = min(len(nodes_near), _COUNTED)
     nodes = f"{size:,} nodes" if len(nodes_near) == size else f"more than {size:,} nodes"
@@ -158,9 +158,9 @@ _LONGEST_NAME = 40
 
 
 def _near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
-    """Nodes from the result on, by creation; at most so many, of each the first operands."""
+    """The nodes next to the result, in order of creation: at most ``most``, by first operands."""
     reached, seen = [expr], {expr}
-    for node in reached:  # grows as it is read
+    for node in reached:  # the list grows inside the loop
         for arg in node.args[:width]:
             if len(reached) == most:
                 break
@@ -171,7 +171,7 @@ def _near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
 
 
 def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[str]:
-    """The lines as whole arrays, by components where that says more, or by index."""
+    """The lines with whole arrays, by components if that says more, or by index."""
     read = reading(expr)
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
@@ -192,14 +192,14 @@ def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[s
 
 
 def _is_of_places(node: Expr) -> bool:
-    """Whether the node moves elements in a way that shows in few."""
+    """Whether the node moves elements in a way that a few components can show."""
     return isinstance(node.op, ops.Linear) and not (
         isinstance(node.op, ops.Slice | ops.Cast) or is_stack(node)
     )
 
 
 def _excerpt(expr: Expr, notation: Notation, most: int) -> tuple[list[str], int]:
-    """The lines for the nodes next to the result, and how many these are."""
+    """The lines for the nodes next to the result, and their number."""
     nodes = _near(expr, most, _OPERANDS)
     visible = set(nodes)
     graph = Graph(nodes, notation, _OPERANDS, {x for node in nodes for x in node.args} - visible)
@@ -207,9 +207,9 @@ def _excerpt(expr: Expr, notation: Notation, most: int) -> tuple[list[str], int]
 
 
 def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: int) -> list[str]:
-    """A line for every part that needs a name, and one for the result, or all elements of it.
+    """One line for each part with a name, and one for the result, or for all its elements.
 
-    Names are given to what saves most, until the rest fits.
+    Parts get names, those that save most first, until the rest fits.
     """
     prefix = _prefix(graph.taken)
     named = set(graph.lettered)
@@ -228,7 +228,7 @@ def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: 
 def _defined(
     graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
 ) -> list[str]:
-    """The lines, those of ``named`` first."""
+    """The lines, with those of ``named`` first."""
     called = dict(graph.called)
     used: list[set[Expr]] = []
     order: list[Expr] = []
@@ -251,7 +251,7 @@ def _defined(
             wanted |= inside
     if wanted.issuperset(order):
         return lines_so_far
-    return _defined(graph, roots, shape, named & wanted, prefix)  # some are written otherwise
+    return _defined(graph, roots, shape, named & wanted, prefix)  # the text uses fewer names
 
 
 def _result(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
@@ -262,7 +262,7 @@ def _result(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
 
 
 def _prefix(taken: set[str]) -> str:
-    """The letter of the names of parts: one that no symbol is called by with a number."""
+    """The first letter for names of parts such that no symbol has the name with a number."""
     free = (
         letter
         for letter in "tuvwsr"
@@ -271,11 +271,11 @@ def _prefix(taken: set[str]) -> str:
     return next(free, "t")
 
 
-# What is written where ----------------------------------------------------------------------------
+# Forms and names of nodes -------------------------------------------------------------------------
 
 
 class Graph:
-    """The nodes that are looked at, what they are called, and how long their texts will be."""
+    """The nodes to write, their names, and estimates of the lengths of their texts."""
 
     def __init__(
         self,
@@ -293,30 +293,30 @@ class Graph:
         self.letters: list[str] = []
         self._fresh = (name for k in count() if (name := letter_name(k)) not in self.taken)
         self.called = dict.fromkeys(cut, "...")
-        self.used: set[Expr] = set()  # of the names, those that a line has
+        self.used: set[Expr] = set()  # the names that a line uses
         self.plain: dict[Expr, bool] = {}
         self.writer = Writer(notation, self.letter, self.is_plain, self.taken, width, order)
         self._learn(nodes)
         self.lettered = self._lettered()
 
     def letter(self, k: int) -> str:
-        """The name of letter ``k``, which no symbol has."""
+        """The name of axis label ``k``, different from all symbols."""
         while len(self.letters) <= k:
             self.letters.append(next(self._fresh))
         return self.letters[k]
 
     def _learn(self, nodes: Iterable[Expr]) -> None:
-        """Say of nodes, operands first, whether they have a whole form."""
+        """Determine which nodes have a whole form; operands first."""
         for node in nodes:
             if node not in self.plain:
-                self.plain[node] = True  # of what is cut, a name
+                self.plain[node] = True  # a cut part has a name
                 form = self.writer.whole(node) if node.shape else None
                 self.plain[node] = not node.shape or (
                     form is not None and self.writer.is_whole(form)
                 )
 
     def is_plain(self, node: Expr) -> bool:
-        """Whether the whole array can be written without letters."""
+        """Whether the whole array can be written without axis labels."""
         if node in self.called:
             return True
         if node not in self.plain:
@@ -324,26 +324,26 @@ class Graph:
         return self.plain[node]
 
     def _lettered(self) -> set[Expr]:
-        """Arrays that are arguments, and cannot be written as a whole: they need names."""
+        """Arrays that are arguments and have no whole form: they need names."""
         needed: set[Expr] = set()
         for node in self.nodes:
             form = self.writer.whole(node) if node.shape else self.writer.form(node, None, 0)
             if form is not None and form.call:
                 needed |= {n.node for n in form.needs if not self.is_plain(n.node)}
             if form is None and isinstance(node.op, ops.Gather) and len(node.op.before) > 1:
-                # Its elements are those of its operand, ravelled.
+                # Its elements come from its operand after a ravel.
                 needed |= {x for x in node.args if node.op.index.size and not self.is_plain(x)}
             if form is None and isinstance(node.op, opaque_ops.Take):
-                # Its elements are those of its operand, at places that are computed.
+                # Its elements come from its operand, at computed indices.
                 x, places = node.args
                 computed = isinstance(places.op, ops.Places | opaque_ops.ArgSort)
                 needed |= {x} if not computed and not self.is_plain(x) else set()
         return needed
 
     def weighed(self, roots: Sequence[Expr], named: set[Expr]) -> tuple[int, Expr | None]:
-        """How long the lines will be, and the node of which a name saves most; None: no name does.
+        """The total length of the lines, and the node whose name saves most, or None.
 
-        What it saves is reckoned from how often the line would hold it.
+        The estimate of the saving counts how often the line would contain the node.
         """
         size: dict[Expr, int] = {}
         results = set(roots)
@@ -364,7 +364,7 @@ class Graph:
         return max(longest, sum(size[root] for root in roots)), best
 
     def shared(self, roots: Sequence[Expr], named: set[Expr]) -> set[Expr]:
-        """All nodes that are used again or long, besides those of ``named``."""
+        """All nodes that are repeated or long, in addition to ``named``."""
         uses = Counter(arg for node in self.nodes for arg in node.args[: self.width])
         size: dict[Expr, int] = {}
         results, reused = set(roots), set()
@@ -421,16 +421,16 @@ def _digits_of(c: Number) -> str:
 
 @dataclass(slots=True)
 class _Place:
-    """A node in the tree of one line, the form that it takes, and where its operands stand."""
+    """A node in the tree of one line, its form, and the positions of its operands."""
 
     need: Need
-    fresh: int  # the first letter that nothing around it uses
+    fresh: int  # the first label that is free around it
     build: Callable[[list[Piece]], Piece] | None = None
     operands: list[int] = field(default_factory=list)
 
 
 def _line(graph: Graph, node: Expr, name: str) -> str:
-    """The line of a node; letters of its axes stand on the left where it has no whole form."""
+    """The line of a node; without a whole form its axis labels are on the left."""
     unlettered = graph.is_plain(node)
     index: tuple[Index, ...] | None = None
     if not unlettered:
@@ -466,7 +466,7 @@ def _piece(graph: Graph, root: Expr, index: tuple[Index, ...] | None) -> Piece:
 
 
 def _called(graph: Graph, need: Need) -> Piece:
-    """The name of a part, or ``...``."""
+    """The name of a part, or ``...`` for a cut one."""
     node, name = need.node, graph.called[need.node]
     graph.used.add(node)
     notation = graph.notation
@@ -477,5 +477,5 @@ def _called(graph: Graph, need: Need) -> Piece:
     else:
         places = indices(need.index, node.shape, notation)
         piece = notation.element(Piece(notation.name(name)), places)
-    # The name of a sum stands for a sum in brackets.
+    # The name stands for a sum in brackets.
     return replace(piece, bracket_first=isinstance(node.op, ops.Sum))

@@ -1,12 +1,12 @@
-"""Expressions as a person would write them: the graph is rearranged before it is put into words.
+"""Normal forms for display: rearrange the graph before it becomes text.
 
-What is written need not be what is computed.  Derivatives keep their products nested, so that
-parts are shared; mark masked factors, so that nothing is nan; and say at kinks which side they
-take.  A reader wants equal factors as one power, the product, and the sign that it reads as.
-``reading`` makes nodes of the same value for that, with the rules of the algebra that users' own
-formulas follow: of a formula as typed it is the formula.
+The written formula may differ from the computed one.  Derivatives keep their products nested, to
+share parts; they mark masked factors, to avoid nan; and they state the side at kinks.  A reader
+expects equal factors as one power, a plain product, and a sign.  ``reading`` builds nodes of the
+same value for that, with the algebra that users' own formulas follow.  A formula as typed is its
+own normal form.
 
-``components`` is an array of few elements as the stack of their formulas.
+``components`` returns a small array as the stack of its elements' formulas.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Node
     from symdiff.graph.number import Number
 
-# Larger graphs are written as they are: products that merge share less.
+# Larger graphs are written unchanged: merged products share less.
 _NODES = 600
 _GROWTH = 3
-# Operations up to which a derivative that has no short name is written out.
+# The most operations of a derivative without a short name that is written out.
 _WRITTEN_OUT = 12
-# Their formulas have values beyond their domain, too.
+# Formulas that have values outside of the functions' domains, too.
 _DENSITIES = "gamma_density", "beta_density"
 
-# Arrays whose elements are shown, those that may stand between, and the products in all of them.
+# The most elements of a shown array and of intermediate ones, and the most products in all of them.
 SHOWN = 16
 _ELEMENTS = 64
 _TERMS = 512
 
 
 def reading(expr: Expr) -> Expr:
-    """``expr`` in nodes that read as a person would write them; of the same value.
+    """Return ``expr`` in its normal form for display, with the same value.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -78,7 +78,7 @@ def reading(expr: Expr) -> Expr:
 
 
 def _read(node: Expr, args: Sequence[Expr]) -> Expr:
-    """The node as it reads, over operands that have been read."""
+    """The normal form of a node over operands in normal form."""
     op = node.op
     match op:
         case ops.Product():
@@ -117,7 +117,7 @@ def _is_known(node: Expr) -> bool:
 
 
 def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
-    """What a function that users have no name for is in those that they know; None for others."""
+    """Write a function without a public name in functions that users know; None for others."""
     op = node.op
     assert isinstance(op, ops.Pointwise)
     facts = FACTS[op.name]
@@ -136,17 +136,17 @@ def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
     called = [part.func.__name__ for part in formula.atoms(sp.Function)]
     algebraic = all(name == "where" or FACTS[name].infix for name in called)
     if facts.orders and not (algebraic and formula.count_ops() <= _WRITTEN_OUT):
-        return None  # the name of a derivative keeps digits that its formula loses
+        return None  # the formula would lose digits
     return lift(formula, {s: x for s, x in zip(symbols, args, strict=True) if s.is_Symbol})
 
 
 def _is_nan(x: Expr) -> bool:
-    """Whether the node asks whether its operand is nan, about which no formula is."""
+    """Whether the node tests its operand for nan, which no formula contains."""
     return getattr(x.op, "name", "") == "not_equal" and x.args[0] is x.args[1]
 
 
 def _product(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> Expr:
-    """The product as it would be typed, equal factors as one power, also those of functions."""
+    """The product as a user would type it, with equal factors as one power."""
     powers = [int_power(a, p, True) for a, p in zip(args, exponents, strict=True)]
     value = reduce(_times, powers)
     places = factors(value)
@@ -159,7 +159,7 @@ def _product(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> Expr:
 
 
 def _contracted(op: ops.Contract, args: Sequence[Expr]) -> Expr:
-    """The contraction, common factors of its operands in front."""
+    """The contraction with common factors of its operands in front."""
     plain = ops.contract_op(op.letters, op.out, op.created, (False,) * len(args))
     if len(args) < 2:
         return built(plain, tuple(args))
@@ -168,7 +168,7 @@ def _contracted(op: ops.Contract, args: Sequence[Expr]) -> Expr:
 
 
 def _coefficient(x: Expr) -> tuple[Expr, Expr]:
-    """The common scalar factor of an array, and the rest of it."""
+    """Split an array into its common scalar factor and the rest."""
     c, x = _content(x)
     number = number_node(c)
     if not x.shape or not isinstance(x.op, ops.Product):
@@ -182,7 +182,7 @@ def _coefficient(x: Expr) -> tuple[Expr, Expr]:
 
 
 def _content(x: Expr) -> tuple[Number, Expr]:
-    """The largest rational that divides every coefficient of a sum, and the sum over it."""
+    """The largest rational that divides all coefficients of a sum, and the sum divided by it."""
     op = x.op
     if not isinstance(op, ops.Sum) or not x.args:
         return 1, x
@@ -211,9 +211,10 @@ def _whole(c: Fraction) -> Number:
 
 
 def factors(x: Expr) -> list[tuple[Expr, int | Fraction]]:
-    """The bases and exponents of a product through its nesting; of anything else itself.
+    """The bases and exponents of a product, through nested products; [(x, 1)] for other nodes.
 
-    A power of a power is one power where the outer exponent is an integer: ``sqrt(x**2)`` is not x.
+    A power of a power becomes one power if the outer exponent is an integer: ``sqrt(x**2)`` is not
+    x.
     """
     powers: list[tuple[Expr, int | Fraction]] = []
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
@@ -230,7 +231,7 @@ def factors(x: Expr) -> list[tuple[Expr, int | Fraction]]:
 def _total_powers(
     pairs: Sequence[tuple[Expr, int | Fraction]],
 ) -> dict[Expr, int | Fraction]:
-    """The exponents of bases, those of equal bases added."""
+    """Add the exponents of equal bases."""
     total: dict[Expr, int | Fraction] = {}
     for base, p in pairs:
         total[base] = total.get(base, 0) + p
@@ -238,7 +239,7 @@ def _total_powers(
 
 
 def _outward(x: Expr) -> Expr:
-    """An elementwise node of operands that are repeated or transposed alike, as its value so."""
+    """Move a repetition or transposition common to all operands outside an elementwise node."""
     if not x.shape or not isinstance(x.op, ops.Sum | ops.Product | ops.Pointwise):
         return x
     ways = {_way(arg) for arg in x.args if not isinstance(arg.op, ops.Fill)}
@@ -248,14 +249,14 @@ def _outward(x: Expr) -> Expr:
     inner = built(x.op, tuple([arg.args[0] for arg in x.args]))
     value = _factored(inner)
     if value is inner and not way.created:
-        return x  # transposes stand where they are
+        return x  # leave transposes in place
     return built(way, (value,))
 
 
 def rearrangement(x: Expr) -> tuple[Expr, Word] | None:
-    """What a node repeats, permutes or puts on a diagonal, and its letters; None of other nodes.
+    """The operand that a node repeats, permutes or puts on a diagonal, and its labels, or None.
 
-    Axes of length 1 that the node drops are gone.
+    Axes of length 1 that the node drops are removed.
     """
     op = x.op
     if not isinstance(op, ops.Contract) or len(op.letters) != 1:
@@ -271,7 +272,7 @@ def rearrangement(x: Expr) -> tuple[Expr, Word] | None:
 
 
 def repeated(x: Expr) -> ops.Contract | None:
-    """The op of a node that repeats its operand, a vector or more, along new axes; else None."""
+    """The op of a node that repeats an operand with axes along new axes; else None."""
     op = x.op
     if not isinstance(op, ops.Contract) or not op.created or rearrangement(x) is None:
         return None
@@ -288,7 +289,7 @@ def _way(x: Expr) -> ops.Contract | None:
 
 
 def _factored(x: Expr) -> Expr:
-    """A sum of multiples of one matrix by rows, or by columns, as the matrix times their sum."""
+    """Rewrite a sum of multiples of one matrix by rows, or columns, as the matrix times a sum."""
     op = x.op
     if not isinstance(op, ops.Sum) or len(x.args) < 2 or len(x.shape) != 2 or op.const:
         return x
@@ -315,10 +316,10 @@ def _times(a: Expr, b: Expr) -> Expr:
 
 
 def components(expr: Expr) -> Any:
-    """The formulas of elements of an array of few, as an object array; a scalar's formula.
+    """Return the formulas of a small array's elements as an object array; a scalar's formula.
 
-    None where there are too many elements on the way, an axis has no known length, or an element
-    has no formula.  A function of a whole array stays one, and has elements.
+    None for too many elements in an intermediate array, an axis of unknown length, or an element
+    without a formula.  A function of a whole array stays one call, with elements.
 
     >>> import symdiff as sd
     >>> q = sd.symbol("q", 2)
@@ -339,7 +340,7 @@ def components(expr: Expr) -> Any:
 
 
 def elements(x: Expr) -> Any:
-    """The elements of an array, each by its index; a scalar as it is."""
+    """The elements of an array by index; a scalar itself."""
     if not x.shape:
         return x
     _Formulas().check(x, math.prod(_known(x)), 0)
@@ -353,7 +354,7 @@ def _known(x: Expr) -> tuple[int, ...]:
 
 
 def stacked(rows: object) -> Expr:
-    """The array of an object array of scalars: stacks of stacks."""
+    """Stack an object array of scalars to an array."""
     if not isinstance(rows, np.ndarray):
         return as_expr(rows)
     if not len(rows):
@@ -363,7 +364,7 @@ def stacked(rows: object) -> Expr:
 
 
 class _Formulas(Arithmetic):
-    """Elements that are scalar expressions, merged as users' formulas are."""
+    """Elements as scalar expressions, merged with the algebra of users' formulas."""
 
     def number(self, value: object) -> Expr:
         return as_expr(value)
@@ -402,10 +403,10 @@ class _Formulas(Arithmetic):
 
     def opaque(self, node: Node, args: Sequence[object]) -> Any:
         operands = tuple(map(_whole_again, node.args, args))
-        return elements(rebuild(cast("Expr", node), operands))  # every node is one
+        return elements(rebuild(cast("Expr", node), operands))  # every node here is an expression
 
 
 def _whole_again(arg: Expr, value: object) -> Expr:
-    """An operand of a function of whole arrays: itself, if it is no formula of elements."""
+    """A whole operand of an array function: itself, unless it is a formula of elements."""
     plain = all(isinstance(x.op, ops.Symbol | ops.Opaque | ops.Constant) for x in (arg, *arg.args))
     return arg if plain else stacked(value)

@@ -1,4 +1,4 @@
-"""The rule by which a node passes its cotangent to an operand, in words."""
+"""Names of the rules by which a node passes its cotangent to an operand."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ __all__ = ["Rule", "rule"]
 
 
 class Rule(NamedTuple):
-    """What a rule is called, and what it says with its source where the op states that."""
+    """The name of a rule, and its formula with a source if the op states one."""
 
     name: str
     states: str = ""
 
 
-_LONG = 60  # characters of a derivative that is part of a name
+_LONG = 60  # the most characters of a derivative in a name
 
 
 def rule(node: Expr, k: int | None) -> Rule:
-    """The rule by which ``node`` passes its cotangent to operand k (None: a component its symbol).
+    """Return the rule by which ``node`` passes its cotangent to operand k.
+
+    If k is None, ``node`` is a component, and its symbol receives the cotangent.
 
     >>> import symdiff as sd
     >>> x, A = sd.symbol("x"), sd.symbol("A", (3, 3))
@@ -75,7 +77,7 @@ def rule(node: Expr, k: int | None) -> Rule:
 
 
 def _said(method: object) -> str:
-    """The mathematics that the first paragraph of a rule's docstring states."""
+    """The mathematics in the first paragraph of a rule's docstring."""
     paragraph = (getattr(method, "__doc__", None) or "").strip().split("\n\n")[0]
     return " ".join(paragraph.replace("``", "").split())
 
@@ -100,7 +102,7 @@ def _of_contraction(op: ops.Contract) -> str:
 
 
 def _is_call(e: Expr) -> bool:
-    """Whether a function of u is written as its name and ``(u)``."""
+    """Whether a function of u prints as its name and ``(u)``."""
     return isinstance(e.op, ops.Pointwise) and not is_decision(e.op) and text(e).endswith("(u)")
 
 

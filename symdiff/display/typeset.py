@@ -1,4 +1,4 @@
-"""Expressions, and containers of them, as LaTeX: in the notation of matrices, else of indices."""
+"""Expressions, and containers of them, as LaTeX: in matrix notation, else in index notation."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
     dict: (r"\{", r"\}"),
 }
-_DEPTH = 4  # containers in containers
-_ENTRIES = 30  # of a container that are shown
-_CHARACTERS = 20_000  # of LaTeX, from which on no further entry is shown
+_DEPTH = 4  # the deepest nesting of containers
+_ENTRIES = 30  # the most entries of a container
+_CHARACTERS = 20_000  # of LaTeX; beyond them no further entry is shown
 _LINES = r"\begin{aligned}"
-_LINE = 80  # signs, about, that stand beside each other
+_LINE = 80  # the approximate number of signs in a line
 
 
 def latex(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
-    r"""``expr`` as LaTeX without dollar signs: ``2 X^\top \left(X w - y\right)``.
+    r"""Return ``expr`` as LaTeX without dollar signs: ``2 X^\top \left(X w - y\right)``.
 
-    Products of matrices and vectors, which are columns, stand side by side, elementwise ones with
-    ``\odot`` and ``\oslash``; ``\mathbf{1}`` is a vector of ones.  What is no formula of matrices
-    is written by elements, ``\left[\sum_{k} A_{i,k,j} x_k\right]_{i,j}``, arrays of at most 16
-    elements as these.  Parts that are used again have names and lines of their own where the
-    formula would not fit without, and of a large expression the part next to the result is shown,
-    as in ``text``.  The commands are those of amsmath.
+    Products of matrices and vectors (columns) are juxtaposed; elementwise products and quotients
+    have ``\odot`` and ``\oslash``; ``\mathbf{1}`` is a vector of ones.  Other formulas are written
+    by elements, ``\left[\sum_{k} A_{i,k,j} x_k\right]_{i,j}``; arrays of at most 16 elements show
+    them.  Repeated parts have names and lines of their own if the formula would not fit otherwise.
+    A large expression shows the part next to the result, as in ``text``.  The commands are those of
+    amsmath.
 
     Args:
-        expr: an expression, or a tuple of them, as a gradient by several symbols is, or of such
-            tuples, which stand in parentheses.
-        full: whether to show everything, however large.
+        expr: an expression, or a tuple of them in parentheses, such as a gradient by several
+            symbols; tuples may be nested.
+        full: whether to show everything, for every size.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -57,7 +57,7 @@ def latex(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
 
 
 def markup(expr: Expr) -> str:
-    r"""``latex(expr)`` between dollar signs, as notebooks display it.
+    r"""Return ``latex(expr)`` between dollar signs, as notebooks display it.
 
     >>> import symdiff as sd
     >>> markup(sd.symbol("alpha"))
@@ -78,11 +78,11 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def holds_expressions(value: object) -> bool:
-    """Whether all leaves are expressions, and there are some."""
+    """Whether all leaves are expressions, and there is at least one."""
     level: list[Any] = [value]
     some = False
     for depth in range(_DEPTH + 1):
-        inner: dict[int, Any] = {}  # once each, however often it is in there
+        inner: dict[int, Any] = {}  # each container once, for any number of occurrences
         for item in level:
             if isinstance(item, Expr) and depth:
                 some = True
@@ -98,7 +98,7 @@ def holds_expressions(value: object) -> bool:
 
 
 def _kind(value: Any) -> type | None:
-    """Which container it is; results with names are tuples."""
+    """The kind of a container; named tuples are tuples."""
     kind = type(value)
     if kind is dict:
         return dict if all(isinstance(key, Expr | str | int) for key in value) else None
@@ -108,7 +108,7 @@ def _kind(value: Any) -> type | None:
 
 
 def typeset(value: Any, full: bool = False, budget: int = _CHARACTERS) -> str:
-    """LaTeX of a container or an expression; if not in full, of the first entries of long ones."""
+    """LaTeX of a container or expression; unless ``full``, long ones show their first entries."""
     if isinstance(value, Expr):
         return latex(value, full)
     texts: list[str] = []
@@ -117,7 +117,7 @@ def typeset(value: Any, full: bool = False, budget: int = _CHARACTERS) -> str:
             break
         text = typeset(item, full, budget)
         budget -= len(text)
-        if text.startswith(_LINES):  # beside the label stands the first line
+        if text.startswith(_LINES):  # align the label with the first line
             text = f"{_LINES}[t]{text.removeprefix(_LINES)}"
         texts.append(f"{label}{text}")
     hidden = len(value) - len(texts)
@@ -135,7 +135,7 @@ def typeset(value: Any, full: bool = False, budget: int = _CHARACTERS) -> str:
 
 
 def _filled(texts: Iterable[str]) -> list[list[str]]:
-    """What stands in each line: as much as there is room for, or one of several lines."""
+    """Distribute texts over lines: as many as fit, or one text of several lines."""
     lines: list[list[str]] = []
     room = 0
     for text in texts:
@@ -162,12 +162,12 @@ def _key(key: Expr | str | int) -> str:
 
 
 def _listed(text: str) -> str:
-    """``text`` as it is, and not too much of it."""
+    """``text`` verbatim, cut to a line."""
     return verbatim(text if len(text) <= _LINE else text[:_LINE] + "...")
 
 
 def _signs(text: str) -> int:
-    """About how many signs wide a formula is: the widest of the rows of a matrix in it."""
+    """The approximate width of a formula in signs: the widest row of a matrix in it."""
     rows = re.sub(r"\\(begin|end)\{\w+\}", "", text).split(r"\\")
     plain = (re.sub(r"\\([A-Za-z]+|.)", "x", row) for row in rows)
     return max(len(re.sub(r"[{}^_&\s]", "", row)) for row in plain)

@@ -1,10 +1,9 @@
-"""The forms in which a node is written: as a whole, or by an element at some index.
+"""The written forms of a node: as a whole array, or by its element at an index.
 
-A ``Form`` says in which forms the operands are needed, and puts their texts together.  A whole
-array is written in matrix notation; where a contraction is no product of matrices, or a linear map
-has no name that users know, an array has no whole form, and is written by its elements:
-``x[i + 1]`` where an array is cut, a condition in brackets where zeros are written, a sum over
-letters.
+A ``Form`` states the forms that it needs of its operands, and joins their texts.  Whole arrays use
+matrix notation.  A contraction that is no matrix product has no whole form, nor has a linear map
+without a known name.  Such an array is written by its elements: ``x[i + 1]`` for a cut array, a
+condition in brackets for written zeros, a sum over axis labels.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ _BOSE, _EXP = PRIMITIVES["bose"], PRIMITIVES["exp"]
 
 
 def _shows_axes(node: Expr) -> bool:
-    """Whether what is written of the operands of an elementwise op has all its axes."""
+    """Whether the text of an elementwise op's operands shows all its axes."""
     bases = [x for x, _ in factors(node)] if isinstance(node.op, ops.Product) else node.args
     ways = [repeated(x) for x in bases if not ops.is_spread(x.op)]
     if None in ways:
@@ -66,7 +65,7 @@ def _shows_axes(node: Expr) -> bool:
 
 
 def _squeezed(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:
-    """The operands of a contraction and their letters without summed axes of length 1."""
+    """The operands of a contraction and their labels, without summed axes of length 1."""
     op = node.op
     assert isinstance(op, ops.Contract)
     operands, words = [], []
@@ -81,7 +80,7 @@ def _squeezed(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:
 
 
 def _solved(node: Expr) -> tuple[Expr, Expr] | None:
-    """The matrix and the vector of a linear system whose solution the node is."""
+    """The matrix and vector of the linear system that the node solves, or None."""
     op = node.op
     if not isinstance(op, ops.Contract) or len(op.letters) != 1:
         return None
@@ -90,7 +89,7 @@ def _solved(node: Expr) -> tuple[Expr, Expr] | None:
 
 
 def _system(x: Expr) -> tuple[Expr, Expr] | None:
-    """The matrix and the vector of a linear system whose solution the node has as a column."""
+    """The matrix and vector of a linear system whose solution is the node's column, or None."""
     if not isinstance(x.op, opaque_ops.Solve) or x.ndim != 2 or x.shape[-1] != 1:
         return None
     return x.args[0], getitem(x.args[1], (slice(None), 0))
@@ -101,12 +100,12 @@ def _number(c: Any, notation: Notation) -> Piece:
 
 
 def _is_reciprocal(node: Expr) -> bool:
-    """Whether the node is bose(0, x), which is written as it is typed: 1/expm1(x)."""
+    """Whether the node is bose(0, x), which is written as a user types it: 1/expm1(x)."""
     return node.op is _BOSE and number_of(node.args[0]) == 0
 
 
 def _vanishes(op: ops.Product | ops.Strong, operands: Sequence[Piece]) -> bool:
-    """Whether a factor is an element that a condition makes 0."""
+    """Whether a condition makes one of the factors 0."""
     powers = op.exponents if isinstance(op, ops.Product) else (1,) * len(operands)
     return any(x.is_zero and p > 0 for x, p in zip(operands, powers, strict=False))
 
@@ -126,7 +125,7 @@ def _is_softmax(node: Expr) -> bool:
 
 
 class Writer:
-    """The forms of nodes in a notation."""
+    """Builds the forms of nodes in a notation."""
 
     def __init__(
         self,
@@ -144,19 +143,19 @@ class Writer:
     # Indices
 
     def index(self, k: int) -> Index:
-        """The index that letter ``k`` is."""
+        """The index named by axis label ``k``."""
         return Index(((self.letter(k), 1),))
 
     # Forms
 
     def is_whole(self, form: Form) -> bool:
-        """Whether the operands have the forms that are needed, or get names."""
+        """Whether all operands have the forms that are needed, or get names."""
         return form.call or all(n.index is not None or self.is_plain(n.node) for n in form.needs)
 
     def form(
         self, node: Expr, index: tuple[Index, ...] | None, fresh: int, elementwise: bool = False
     ) -> Form:
-        """The form of a node; ``fresh`` is the first letter that is free around it."""
+        """The form of a node; ``fresh`` is the first label that is free around it."""
         if index is not None and node.shape:
             return self._element(node, index, fresh)
         if ops.is_spread(node.op):
@@ -174,7 +173,7 @@ class Writer:
         return form
 
     def whole(self, node: Expr) -> Form | None:
-        """The form of a whole array or scalar; None where it has none without letters."""
+        """The form of a whole array or scalar; None if it needs axis labels."""
         if node not in self._wholes:
             self._wholes[node] = self._whole(node)
         return self._wholes[node]
@@ -311,7 +310,7 @@ class Writer:
         return notation.function(op, operands)
 
     def _chosen(self, condition: Piece, a: Piece, b: Piece) -> Piece | None:
-        """The alternative of an element that is at a known place, or at none."""
+        """The alternative that applies to an element at a known index, or None."""
         for number, piece in ((1, a), (0, b)):
             sides = self.notation.number(number), self.notation.number(0)
             if condition.text == self.notation.infix("!=", COMPARE, *sides).text:
@@ -321,7 +320,7 @@ class Writer:
     def _ordered(
         self, operands: Sequence[Expr], parts: list[Part], constants_last: bool = False
     ) -> list[Part]:
-        """The parts of commuting operands as they are written; as they are, where some are cut."""
+        """Sort the parts of commuting operands for reading; keep the order if some are cut."""
         if self.order is None:
             return parts
         return [parts[k] for k in self.order.of(operands, constants_last)]
@@ -347,7 +346,7 @@ class Writer:
         return notation.quotient(1, above, below)
 
     def _weighted(self, node: Expr) -> Form:
-        """A product of a matrix with vectors by rows and by columns: ``diag(u) @ A``."""
+        """A matrix whose rows and columns are multiplied by vectors: ``diag(u) @ A``."""
         numbers: list[tuple[Expr, int | Fraction]] = []
         rows, matrices, columns = numbers[:], numbers[:], numbers[:]
         diagonal = False
@@ -425,11 +424,11 @@ class Writer:
         return self._chained(operands, product)
 
     def _is_product(self, node: Expr, op: ops.Contract) -> bool:
-        """Whether an array is a product of matrices, of which an element is taken as such."""
+        """Whether an array is a matrix product, so that its elements are taken from the product."""
         return len(op.letters) > 1 and op.sums and bool(node.shape) and self.is_plain(node)
 
     def _by_index(self, op: ops.Opaque, node: Expr, fresh: int) -> Form | None:
-        """A product of elements, where the notation writes these."""
+        """A product of elements, in notations that write it by index."""
         (x,) = node.args[:1]
         if not isinstance(op, opaque_ops.Prod) or x.ndim != 1 or not self.notation.by_index:
             return None
@@ -580,7 +579,7 @@ class Writer:
         return self._called(node)
 
     def _taken(self, node: Expr, x: Expr, places: Expr) -> Form:
-        """The elements at places of the last axis."""
+        """The elements at indices of the last axis."""
         notation, ndim = self.notation, node.ndim
         if isinstance(places.op, ops.Places) and places.op.value.size <= ops.LISTED:
             listed = notation.table(str(places.op.value.tolist()))
@@ -637,7 +636,7 @@ class Writer:
 
 
 def _condition(x: Expr) -> Expr:
-    """The condition that numbers say, 1 or 0; other numbers are themselves."""
+    """The condition behind the numbers 1 and 0; other numbers stay."""
     if x.op is PRIMITIVES["where"] and [number_of(a) for a in x.args[1:]] == [1, 0]:
         return x.args[0]
     return x
