@@ -1,4 +1,4 @@
-"""Differentiation of what was recorded: ``backward``, ``grad``, hooks and modes."""
+"""Differentiation of recorded operations: ``backward``, ``grad``, hooks and modes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name of the module
     explain(__name__)
 
     def __getattr__(name: str) -> object:

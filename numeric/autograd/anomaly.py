@@ -1,4 +1,4 @@
-"""Anomaly detection: where an operation whose derivative fails was recorded."""
+"""Anomaly detection: find the line that recorded an operation whose derivative fails."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from numeric.modes import Setting, Switch
 
 
 def detect_anomaly(check_nan: bool = True) -> Switch:
-    """A context in which records keep where they were made, and nan in gradients is an error.
+    """Return a context in which records save their stack, and nan in gradients is an error.
 
     If the backward pass of an operation fails, or returns nan, a warning shows the lines that
     recorded the operation.
@@ -21,7 +21,7 @@ def detect_anomaly(check_nan: bool = True) -> Switch:
 
 
 def set_detect_anomaly(mode: bool, check_nan: bool = True) -> Setting:
-    """Anomaly detection on or off from now on; as a context, until it is left.
+    """Switch anomaly detection on or off from now on; as a context, until it exits.
 
     >>> import numeric as torch
     >>> with torch.autograd.set_detect_anomaly(True):

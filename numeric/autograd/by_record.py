@@ -1,8 +1,8 @@
-"""Derivatives of a function that was run eagerly, from its record.
+"""Derivatives of a function from the record of its eager run.
 
-They stand in for a formula where there is none: where the function goes through an operation
-without an expression, as a custom ``autograd.Function``, or one whose formula has no derivative.
-Each pulls back through the record, Jacobians row by row.
+They serve functions without a differentiable formula.  Such a function calls an operation without
+an expression, as a custom ``autograd.Function``, or one whose formula has no derivative.  Each
+derivative pulls back through the record; a Jacobian does so row by row.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 def vjp(
     ys: Sequence[Tensor], xs: Sequence[Tensor], gs: Sequence[Tensor], recorded: bool
 ) -> list[Tensor]:
-    """The derivatives of ``<gs, ys>`` by ``xs``; zeros where there are none."""
+    """Return the derivatives of ``<gs, ys>`` by ``xs``; zeros for independent inputs."""
     pairs = [(y, g) for y, g in zip(ys, gs, strict=True) if y._rg]
     if not pairs:
         return [wrap(np.zeros_like(x._array)) for x in xs]
     with Switch(grad=True, inference=False):
-        found = grad(
+        gradients_or_none = grad(
             [y for y, _ in pairs],
             list(xs),
             [g for _, g in pairs],
@@ -43,19 +43,23 @@ def vjp(
             allow_unused=True,
         )
     return [
-        wrap(np.zeros_like(x._array)) if g is None else g for x, g in zip(xs, found, strict=True)
+        wrap(np.zeros_like(x._array)) if g is None else g
+        for x, g in zip(xs, gradients_or_none, strict=True)
     ]
 
 
 def gradients(ys: Sequence[Tensor], xs: Sequence[Tensor]) -> list[Tensor]:
-    """The derivatives of the first result, of one element, to be differentiated again."""
+    """Return the recorded derivatives of the first result, which has one element."""
     return vjp(ys[:1], xs, [wrap(np.ones_like(ys[0]._array))], True)
 
 
 def jvp(
     ys: Sequence[Tensor], xs: Sequence[Tensor], ts: Sequence[Tensor], recorded: bool
 ) -> list[Tensor]:
-    """The derivatives of ``ys`` along ``ts``: of the pullback, which is linear, by cotangents."""
+    """Return the derivatives of ``ys`` along ``ts``, as the transpose of the pullback.
+
+    The pullback is linear in the cotangents ``us``: its own pullback along ``ts`` is the jvp.
+    """
     us = [blank(np.zeros_like(y._array), True) for y in ys]
     return vjp(vjp(ys, xs, us, True), us, ts, recorded)
 
@@ -64,7 +68,7 @@ def jvp(
 def jacobians(
     ys: Sequence[Tensor], xs: Sequence[Tensor], order: int, recorded: bool
 ) -> list[Tensor]:
-    """The Jacobians of each result by each input, row by row; for order 2 of those again."""
+    """Return the Jacobians of each result by each input, row by row; for order 2 of those again."""
     if not order:
         return list(ys)
     out: list[Tensor] = []
@@ -77,15 +81,16 @@ def jacobians(
         for x, column in zip(xs, zip(*rows, strict=True) if rows else [()] * len(xs), strict=True):
             shape = y._array.shape + x._array.shape
             with Switch(grad=True, inference=False):
-                whole = stack(list(column)) if column else wrap(np.zeros(shape, x._array.dtype))
-                out += jacobians([whole.reshape(shape)], xs, order - 1, recorded)
+                rows_of_x = stack(list(column)) if column else wrap(np.zeros(shape, x._array.dtype))
+                out += jacobians([rows_of_x.reshape(shape)], xs, order - 1, recorded)
     return out
 
 
 def settled(capture: Capture, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Results of the eager run for the user: recorded only if they depend on something outside.
+    """Prepare results of the eager run for the caller.
 
-    They have memory of their own, as what a program computes has.
+    A result stays recorded only if it depends on tensors from outside the run.  It gets its own
+    memory, as the results of a lowered program have.
     """
     assert capture.leaves is not None
     own = {edge_of(x) for x in capture.leaves}
@@ -102,10 +107,10 @@ def settled(capture: Capture, tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _depends(t: Tensor, own: set[Record]) -> bool:
-    """Whether the record of ``t`` has leaves that somebody holds, other than the run's own."""
-    left, seen = [edge_of(t)], set(own)
-    while left:
-        record: Any = left.pop()
+    """Whether the record of ``t`` reaches living leaves other than the run's own."""
+    pending, seen = [edge_of(t)], set(own)
+    while pending:
+        record: Any = pending.pop()
         if record in seen:
             if record in own and record.differentiable and not record.is_leaf:
                 return True
@@ -113,19 +118,19 @@ def _depends(t: Tensor, own: set[Record]) -> bool:
         seen.add(record)
         if isinstance(record, AccumulateGrad) and record.variable is not None:
             return True
-        left += getattr(record, "edges", ())
+        pending += getattr(record, "edges", ())
     return False
 
 
 def reaches(y: Tensor, x: Tensor) -> bool:
     """Whether ``y`` was computed from ``x``."""
     goal = edge_of(x)
-    left, seen = [edge_of(y)], set()
-    while left:
-        record: Any = left.pop()
+    pending, seen = [edge_of(y)], set()
+    while pending:
+        record: Any = pending.pop()
         if record is goal:
             return True
         if record not in seen:
             seen.add(record)
-            left += getattr(record, "edges", ())
+            pending += getattr(record, "edges", ())
     return False

@@ -1,4 +1,4 @@
-"""``gradcheck`` and ``gradgradcheck``: recorded derivatives against differences of values."""
+"""``gradcheck`` and ``gradgradcheck``: compare recorded derivatives with finite differences."""
 
 from __future__ import annotations
 
@@ -38,31 +38,30 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Whether the derivatives that ``autograd`` computes are those of the function's values.
+    """Return whether the derivatives by ``autograd`` agree with differences of the values.
 
-    The Jacobian of each result that requires gradients, by each input that does, is compared with
-    two-sided differences: ``|analytical - numerical| <= atol + rtol * |numerical|``.  So a kink
-    passes where the derivative there is the mean of those at its sides.  It is also checked that
-    the backward pass gives the same twice, that it gives 0 for weights 0, and that results to
-    which nothing comes back count as 0.
+    Each Jacobian, of a result by an input that require gradients, is compared with two-sided
+    differences: ``|analytical - numerical| <= atol + rtol * |numerical|``.  So a kink passes if the
+    derivative there is the mean of its two sides.  Three more checks are of the backward pass: a
+    second one gives the same, weights 0 give 0, and undefined weights count as 0.
 
     Args:
         func: a function of tensors, with a tensor or a tuple of tensors as its result.
         inputs: its argument, or a tuple of its arguments; should be float64.
-        eps: how far inputs are moved; they are moved in place, and back.
+        eps: the distance by which each input is moved, in place, and back.
         atol, rtol: absolute and relative tolerance.
         raise_exception: raise instead of returning False.
-        nondet_tol: how far two backward passes may differ.
-        check_undefined_grad: make the last of these checks.
+        nondet_tol: the largest difference between two backward passes.
+        check_undefined_grad: check undefined weights.
         check_batched_grad: compare with ``grad(..., is_grads_batched=True)``, too.
         check_batched_forward_grad: see ``check_forward_ad``.
-        check_forward_ad: has to be False, as operations have no forward mode of their own.
-        check_backward_ad: has to be True.
-        check_grad_dtypes, fast_mode, masked: have no effect: gradients always have the dtype of
-            what they are for, the whole Jacobian is compared, no tensor is sparse.
+        check_forward_ad: must be False: operations have no forward mode of their own.
+        check_backward_ad: must be True.
+        check_grad_dtypes, fast_mode, masked: have no effect.  Gradients always have the dtype of
+            their tensor, the full Jacobian is compared, and no tensor is sparse.
 
-    Raises RuntimeError if the derivatives are wrong; ValueError if no input requires gradients;
-    and whatever ``func`` raises.
+    Raises RuntimeError if the derivatives are wrong, ValueError if no input requires gradients, and
+    any error of ``func``.
 
     >>> import numeric as torch
     >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
@@ -94,7 +93,7 @@ def checked(
     check_forward_ad: bool,
     check_backward_ad: bool,
 ) -> bool:
-    """What ``gradcheck`` does, by any standard of what numerical Jacobians are and may differ."""
+    """Run ``gradcheck`` with a standard that computes numerical Jacobians and tolerates errors."""
     if not check_backward_ad and not check_forward_ad:
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
@@ -102,18 +101,18 @@ def checked(
     if check_forward_ad:
         raise NotImplementedError("forward-mode derivatives cannot be checked by gradcheck")
     args = as_tuple(inputs)
-    given = _differentiable_inputs(args, standard.double)
+    differentiable = _differentiable_inputs(args, standard.double)
     try:
         results = _results(func, args)
         outputs = [y for y in results if y.requires_grad]
-        compare(func, args, given, results, standard, nondet_tol)
+        compare(func, args, differentiable, results, standard, nondet_tol)
         if outputs and check_batched_grad:
             for i, y in enumerate(outputs):
-                _check_batches(i, y, given)
+                _check_batches(i, y, differentiable)
         if outputs:
-            _check_zeros(outputs, given)
+            _check_zeros(outputs, differentiable)
         if outputs and check_undefined_grad:
-            _check_undefined(func, args, given)
+            _check_undefined(func, args, differentiable)
     except GradcheckError:
         if raise_exception:
             raise
@@ -140,17 +139,18 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Whether derivatives of derivatives are right: ``gradcheck`` of the backward pass.
+    """Return whether second derivatives are right: ``gradcheck`` of the backward pass.
 
-    What is checked is a function of the inputs and of the weights of the results.
+    The checked function has the inputs and the weights of the results as arguments.  Options that
+    are not listed are those of ``gradcheck``.
 
     Args:
-        func: as for ``gradcheck``, and so are the options that are not listed here.
+        func: as for ``gradcheck``.
         inputs: as for ``gradcheck``.
-        grad_outputs: the weights; by default random ones, of which derivatives are checked too.
+        grad_outputs: the weights; by default random ones that require gradients.
         gen_non_contig_grad_outputs: make the random weights non-contiguous.
-        check_fwd_over_rev: has to be False.
-        check_rev_over_rev: has to be True.
+        check_fwd_over_rev: must be False.
+        check_rev_over_rev: must be True.
 
     Raises as ``gradcheck``.
 
@@ -185,7 +185,7 @@ def gradgradcheck(
 def backward_and_weights(
     func: Callable[..., object], inputs: object, grad_outputs: object, strided: bool
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """The backward pass as a function, and its arguments: the inputs and the weights."""
+    """Return the backward pass as a function, and its arguments: the inputs and the weights."""
     args = as_tuple(inputs)
     _differentiable_inputs(args, False)
     if grad_outputs is None:
@@ -197,19 +197,19 @@ def backward_and_weights(
 
 
 def _backward_of(func: Callable[..., object], inputs: tuple[object, ...]) -> Callable[..., Any]:
-    """The function's gradients, of the inputs followed by the weights."""
+    """Return the function's gradients as a function of the inputs followed by the weights."""
     places = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]
 
     def backward(*args: Any) -> tuple[Tensor, ...]:
         outputs = [y for y in _results(func, args[: len(inputs)]) if y.requires_grad]
-        found = grad(
+        gradients = grad(
             outputs,
             [args[i] for i in places],
             args[len(inputs) :],
             create_graph=True,
             allow_unused=True,
         )
-        return tuple([g for g in found if g is not None])
+        return tuple([g for g in gradients if g is not None])
 
     return backward
 
@@ -223,7 +223,7 @@ def _weight(y: Tensor, strided: bool) -> Tensor:
 
 
 def _results(func: Callable[..., object], args: Sequence[object]) -> tuple[Tensor, ...]:
-    """What the function returns; raises AttributeError, as PyTorch, for what is no Tensor."""
+    """Return the function's results; raises AttributeError, as PyTorch, unless all are Tensors."""
     results = as_tuple(func(*args))
     for y in results:
         if not isinstance(y, Tensor):
@@ -235,8 +235,8 @@ def _results(func: Callable[..., object], args: Sequence[object]) -> tuple[Tenso
 
 
 def _differentiable_inputs(args: Sequence[object], double: bool) -> list[Tensor]:
-    """The inputs by which derivatives are checked; ``double``: they should be float64."""
-    found = []
+    """Return the inputs that require gradients; with ``double``, warn unless they are float64."""
+    differentiable = []
     for i, x in enumerate(args):
         if not isinstance(x, Tensor) or not x.requires_grad:
             continue
@@ -256,33 +256,33 @@ def _differentiable_inputs(args: Sequence[object], double: bool) -> list[Tensor]
                 "correctly. You should call .contiguous on the input before passing it to "
                 "gradcheck."
             )
-        found.append(x)
-    if not found:
+        differentiable.append(x)
+    if not differentiable:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them "
             "have requires_grad=True."
         )
-    return found
+    return differentiable
 
 
 # Other properties of the backward pass ------------------------------------------------------------
 
 
-def _check_zeros(outputs: Sequence[Tensor], given: Sequence[Tensor]) -> None:
-    """Weights 0 give gradients 0.  It frees the record of the outputs."""
+def _check_zeros(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> None:
+    """Raise GradcheckError unless weights 0 give gradients 0.  It frees the record of outputs."""
     zeros = [wrap(np.zeros_like(y._array)) for y in outputs]
-    found = grad(outputs, given, zeros, allow_unused=True)
-    if any(g is not None and (g._array != 0).any() for g in found):
+    gradients = grad(outputs, inputs, zeros, allow_unused=True)
+    if any(g is not None and (g._array != 0).any() for g in gradients):
         raise GradcheckError("backward not multiplied by grad_output")
 
 
-def _check_batches(i: int, y: Tensor, given: Sequence[Tensor]) -> None:
-    """Weights in batches give the same as one by one."""
+def _check_batches(i: int, y: Tensor, inputs: Sequence[Tensor]) -> None:
+    """Raise GradcheckError unless a batch of weights gives the gradients of single weights."""
     weights = randn(2, *y.shape, dtype=y.dtype)
     words: dict[str, Any] = {"retain_graph": True, "allow_unused": True}
-    rows = [grad(y, given, w, **words) for w in weights.unbind()]
+    rows = [grad(y, inputs, w, **words) for w in weights.unbind()]
     try:
-        batches = grad(y, given, weights, is_grads_batched=True, **words)
+        batches = grad(y, inputs, weights, is_grads_batched=True, **words)
     except RuntimeError as error:
         raise GradcheckError(f"While computing batched gradients, got: {error}") from error
     for j, batch in enumerate(batches):
@@ -296,9 +296,9 @@ def _check_batches(i: int, y: Tensor, given: Sequence[Tensor]) -> None:
 
 
 def _check_undefined(
-    func: Callable[..., object], args: Sequence[object], given: Sequence[Tensor]
+    func: Callable[..., object], args: Sequence[object], inputs: Sequence[Tensor]
 ) -> None:
-    """Results to which nothing comes back, all of them or one at a time, count as 0."""
+    """Raise GradcheckError unless undefined weights, of all results or of one, count as 0."""
     n, chosen = 1, -1
     while chosen < (n if n > 1 else 0):
         outputs = [y for y in _results(func, args) if y.requires_grad]
@@ -306,12 +306,12 @@ def _check_undefined(
         ends = [_undefined(y) if chosen in (-1, i) else y for i, y in enumerate(outputs)]
         zeros = [wrap(np.zeros_like(y._array)) for y in outputs]
         try:
-            found = grad(ends, given, zeros, allow_unused=True)
+            gradients = grad(ends, inputs, zeros, allow_unused=True)
         except RuntimeError as error:
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads."
             ) from error
-        if any(g is not None and (g._array != 0).any() for g in found):
+        if any(g is not None and (g._array != 0).any() for g in gradients):
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are "
                 "undefined or zero."
@@ -320,17 +320,17 @@ def _check_undefined(
 
 
 class UndefinedGrad(Node):
-    """The record of a result to which no gradient comes back."""
+    """A node that passes no gradient on: it makes the gradient of a result undefined."""
 
     __slots__ = ()
 
     def pull(self, g: Any, marked: bool) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """As of every node."""
+        """Return no gradient for the only edge."""
         return [None], None
 
 
 def _undefined(y: Tensor) -> Tensor:
-    """``y``, to which no gradient comes back though the pass goes through it."""
+    """Return ``y`` with an undefined gradient, although the backward pass visits its node."""
     node: Any = UndefinedGrad()
     node.edges, node.nrs, node.operands = (edge_of(y),), (y._nr,), None
     node.saved, node.check, node.pullback = (), (), None

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: what is asked for is checked here, the engine runs it."""
+"""``backward`` and ``grad``: they check the request, and the engine runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symdiff.contexts import contained
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Weights of results, and what derivatives are taken by.
+# Weights of results, and the ends of a derivative: tensors or edges.
 Weights: TypeAlias = "Tensor | Iterable[Tensor | None] | None"
 End: TypeAlias = "Tensor | GradientEdge"
 
@@ -35,14 +35,15 @@ def backward(
 
     Args:
         tensors: one tensor or a sequence.
-        grad_tensors: weights of the shapes of the tensors; None for 1, for tensors of one element.
-        retain_graph: keep what operations saved, to run again; by default ``create_graph``.
+        grad_tensors: weights with the shapes of the tensors; None is 1, for tensors of one element.
+        retain_graph: keep the saved values of operations for another pass; by default
+            ``create_graph``.
         create_graph: record the pass, so that the gradients can be differentiated.
         grad_variables: an old name of ``grad_tensors``.
-        inputs: the tensors whose ``grad`` is wanted; None for all leaves.
+        inputs: the tensors whose ``grad`` is changed; None for all leaves.
 
-    Raises RuntimeError for a tensor that does not require gradients, for weights that are missing
-    or of another shape, for operations whose saved values are freed or were changed in place.
+    Raises RuntimeError for a tensor that does not require gradients, and for weights that are
+    missing or have another shape.  Raises it also if saved values were freed or changed in place.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -64,7 +65,7 @@ def backward(
         if not wanted:
             raise RuntimeError("'inputs' argument to backward() cannot be empty.")
     seeds = _seeds(outputs, grad_tensors, create_graph)
-    roots = _roots(outputs)  # may fail, and nothing has changed then
+    roots = _roots(outputs)  # before any change of state, because it may raise
     if inputs is not None:
         if not all(x._rg for x in wanted):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -107,22 +108,22 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
-    """The derivatives of ``outputs``, weighted and summed, by each of ``inputs``: a tuple.
+    """Return a tuple of the derivatives of ``outputs``, weighted and summed, by each input.
 
-    ``sum_i <grad_outputs_i, d outputs_i / d input>``; no ``grad`` is touched.
+    ``sum_i <grad_outputs_i, d outputs_i / d input>``; no ``grad`` changes.
 
     Args:
         outputs: one tensor or a sequence.
-        inputs: one tensor or a sequence; intermediate results are welcome.
+        inputs: one tensor or a sequence, leaves or intermediate results.
         grad_outputs: weights as for ``backward``.
         retain_graph: as for ``backward``.
         create_graph: as for ``backward``.
-        allow_unused: None for inputs that the outputs do not depend on, instead of an error.
-        is_grads_batched: the weights have one more, leading axis, and so have the results.
-        materialize_grads: zeros instead of None; implies ``allow_unused``.
+        allow_unused: return None for inputs on which the outputs do not depend, instead of raising.
+        is_grads_batched: weights and results have an additional leading axis.
+        materialize_grads: return zeros instead of None; implies ``allow_unused``.
 
-    Raises RuntimeError for inputs that require no gradients or that are not used, and as
-    ``backward``; ValueError for ``materialize_grads`` with ``allow_unused=False``.
+    Raises RuntimeError for inputs that require no gradients or are unused, and as ``backward``;
+    ValueError for ``materialize_grads`` with ``allow_unused=False``.
 
     >>> import numeric as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
@@ -142,7 +143,7 @@ def grad(
         return _batched(ys, xs, grad_outputs, retain, create_graph, allow_unused, materialize_grads)
     seeds = _seeds(ys, grad_outputs, create_graph)
     targets = [_target(x) for x in xs]
-    found = run(
+    gradients = run(
         _roots(ys),
         seeds,
         retain=retain,
@@ -150,9 +151,10 @@ def grad(
         targets=targets,
         accumulate=False,
     )
-    taken = {id(seed._array) for seed in seeds}  # alive, as are the results: ids are theirs alone
+    # Seeds and results stay alive until the return, so that ids identify their arrays.
+    taken = {id(seed._array) for seed in seeds}
     return tuple(
-        _result(x, found.get(target), create_graph, allow_unused, materialize_grads, taken)
+        _result(x, gradients.get(target), create_graph, allow_unused, materialize_grads, taken)
         for x, target in zip(xs, targets, strict=True)
     )
 
@@ -160,11 +162,15 @@ def grad(
 def _result(
     x: Any, g: Any, create: bool, allow_unused: bool | None, materialize: bool, taken: set[int]
 ) -> Tensor | None:
+    """Return the gradient of ``x`` as a Tensor with its own memory.
+
+    ``taken`` has the ids of arrays that seeds and earlier results use.
+    """
     if g is None:
         if materialize and not isinstance(x, Tensor):
             raise RuntimeError(
                 "materialize_grads cannot be used when the given input is a GradientEdge that the "
-                "outputs do not depend on: nothing tells the shape of its zeros; pass the tensor"
+                "outputs do not depend on, because its shape is not known; pass the tensor"
             )
         if materialize:
             zeros = wrap(np.zeros_like(x._array))
@@ -178,6 +184,7 @@ def _result(
     if create:
         return unfollowed(g)
     array = np.asarray(g)
+    # A user may write to the result: copy what is shared with a seed, another result or a base.
     if id(array) in taken or array.base is not None or not array.flags.writeable:
         array = np.array(array)
     taken.add(id(array))
@@ -196,8 +203,8 @@ def _batched(
     allow_unused: bool | None,
     materialize: bool,
 ) -> tuple[Any, ...]:
-    """One run for each weight along the leading axis."""
-    weights = _given(grad_outputs, len(ys))
+    """Run ``grad`` once for each weight along the leading axis, and stack the results."""
+    weights = _listed(grad_outputs, len(ys))
     for i, (w, y) in enumerate(zip(weights, ys, strict=True)):
         if w is None or w._array.shape[1:] != y._array.shape or not w.ndim:
             got = None if w is None else Size(w._array.shape)
@@ -230,24 +237,24 @@ def _batched(
         )
 
 
-# What is given ----------------------------------------------------------------------------------
+# Arguments --------------------------------------------------------------------------------------
 
 
-def _tensors(given: Tensor | Iterable[Any]) -> list[Tensor]:
-    tensors = [given] if isinstance(given, Tensor) else list(given)
+def _tensors(argument: Tensor | Iterable[Any]) -> list[Tensor]:
+    tensors = [argument] if isinstance(argument, Tensor) else list(argument)
     for x in tensors:
         if not isinstance(x, Tensor):
             raise TypeError(f"expected tensors, got an element of type {type(x).__name__}")
     return tensors
 
 
-def _ends(given: End | Iterable[End]) -> list[End]:
-    """Tensors, or edges by ``graph.get_gradient_edge`` in their place."""
-    if isinstance(given, GradientEdge):
-        return [given]
-    if isinstance(given, Tensor):
-        return [given]
-    ends = list(given)
+def _ends(argument: End | Iterable[End]) -> list[End]:
+    """Return a list of tensors, or of edges by ``graph.get_gradient_edge`` in their place."""
+    if isinstance(argument, GradientEdge):
+        return [argument]
+    if isinstance(argument, Tensor):
+        return [argument]
+    ends = list(argument)
     _tensors([x for x in ends if not isinstance(x, GradientEdge)])
     return ends
 
@@ -264,19 +271,20 @@ def _target(x: End) -> tuple[Any, int]:
     return edge_of(x), x._nr
 
 
-def _given(weights: Weights, n: int) -> list[Any]:
+def _listed(weights: Weights, n: int) -> list[Any]:
+    """Return one weight, or None, for each of ``n`` tensors."""
     if weights is None:
         return [None] * n
-    given = [weights] if isinstance(weights, Tensor) else list(weights)
-    if len(given) != n:
-        raise RuntimeError(f"got {n} tensors and {len(given)} gradients")
-    return given
+    listed = [weights] if isinstance(weights, Tensor) else list(weights)
+    if len(listed) != n:
+        raise RuntimeError(f"got {n} tensors and {len(listed)} gradients")
+    return listed
 
 
 def _seeds(outputs: Sequence[Tensor], weights: Weights, create: bool) -> list[Tensor]:
-    """The cotangents to start from, checked."""
+    """Return the cotangents of the outputs that start the pass, after checks."""
     seeds = []
-    for i, (y, w) in enumerate(zip(outputs, _given(weights, len(outputs)), strict=True)):
+    for i, (y, w) in enumerate(zip(outputs, _listed(weights, len(outputs)), strict=True)):
         if w is not None and not isinstance(w, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(w).__name__}")
         if w is not None and w._array.shape != y._array.shape:
@@ -289,7 +297,7 @@ def _seeds(outputs: Sequence[Tensor], weights: Weights, create: bool) -> list[Te
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             seed = follow(wrap(np.ones_like(y._array)), 1)
         elif w is None:
-            seed = y
+            seed = y  # any tensor: the loop below raises for it
         elif w._array.dtype is y._array.dtype:
             seed = w
         else:

@@ -1,8 +1,8 @@
-"""Functions of Tensors at their arguments: what ``func`` and ``autograd.functional`` share.
+"""Evaluations of functions and their derivatives, for ``func`` and ``autograd.functional``.
 
-A function is run once.  Where the run is a formula, what is asked for, values and derivatives, are
-the outputs of one program; else they come from the run's record.  The two rooms differ in how
-arguments and results are nested, in what they refuse, and in their words; derivatives are here.
+A function runs once.  If the run is a formula, the requested values and derivatives are outputs of
+one program; else they come from the run's record.  The two modules differ in how arguments and
+results are nested, in their checks and in their messages; they share the derivatives defined here.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Derivative(NamedTuple):
-    """A derivative of a function's results by its inputs, along vectors where it has some.
+    """A derivative of a function's results by its inputs, for some kinds along vectors.
 
-    ``by_formula`` makes expressions of those of results, inputs and vectors; ``by_record`` the same
-    Tensors of an eager run's results and leaves, recorded or not.  ``kinds``: the dtypes, of those
-    of results and inputs.
+    ``by_formula`` maps the expressions of results, inputs and vectors to expressions.
+    ``by_record`` maps the results and leaves of an eager run and vectors to Tensors, recorded or
+    not.  ``kinds`` maps the dtypes of results and of inputs to the dtypes of the derivatives.
     """
 
     name: str
@@ -45,14 +45,17 @@ class Derivative(NamedTuple):
 
 
 def _jacobians(y: Expr, xs: Sequence[Expr], order: int) -> list[Expr]:
-    """The Jacobians of ``y`` by ``xs``; for order 2 of those again, the last index fastest."""
+    """Return the Jacobians of ``y`` by ``xs``; for order 2 of those again, the last input fastest.
+
+    The order is the one of ``by_inputs``.
+    """
     if not order:
         return [y]
     return [d for x in xs for d in _jacobians(derivative.jacobian(y, x), xs, order - 1)]
 
 
 def gradients(ys: Sequence[Expr], xs: list[Expr]) -> list[Expr]:
-    """The derivatives of the first result, of one element and any shape."""
+    """Return the derivatives of the first result, which has one element and any shape."""
     return list(derivative.vjp([ys[0]], xs, [full(ys[0].shape, 1)]))
 
 
@@ -69,16 +72,16 @@ JACOBIAN = Derivative(
     lambda ys, xs, _, recorded: by_record.jacobians(ys, xs, 1, recorded),
     lambda outs, ins: ins * len(outs),
 )
-# The same in the dtypes of the results, which is what forward mode gives.
+# In the dtypes of the results, as forward mode has them.
 JACOBIAN_FORWARD = JACOBIAN._replace(kinds=lambda outs, ins: [k for k in outs for _ in ins])
-# Of results of any shape.
+# The Hessians of results of any shape.
 HESSIANS = Derivative(
     "hessians",
     lambda ys, xs, _: [d for y in ys for d in _jacobians(y, xs, 2)],
     lambda ys, xs, _, recorded: by_record.jacobians(ys, xs, 2, recorded),
     lambda outs, ins: [kind for kind in ins for _ in ins] * len(outs),
 )
-# Of one result of one element, whose axes do not show.
+# The Hessian of one result of one element, without the axes of the result.
 HESSIAN = Derivative(
     "hessian",
     lambda ys, xs, _: [d for g in gradients(ys, xs) for d in _jacobians(g, xs, 1)],
@@ -107,15 +110,16 @@ HVP = Derivative(
 
 
 class Evaluation:
-    """A function at its arguments.
+    """A function evaluated at its arguments.
 
     Args:
-        call: the function, of a list of tensors; it may check what it returns.
-        inputs: the tensors that derivatives are by.
-        structure: how they are nested.
-        connected: as of ``captured``.
+        call: the function, of a list of tensors; it may check its own results.
+        inputs: the tensors to differentiate by.
+        structure: the nested structure of the inputs.
+        connected: see ``captured``.
 
-    ``differentiated`` of the results have derivatives, the first ones; all, unless changed.
+    The attribute ``differentiated`` is the number of leading results that have derivatives; a
+    subclass may lower it.
     """
 
     def __init__(
@@ -132,11 +136,11 @@ class Evaluation:
     def computed(
         self, wanted: Derivative, vectors: Sequence[Tensor] = (), values: bool = False
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """All results, if ``values``, and the derivative that is wanted.
+        """Return all results, if ``values``, and the wanted derivative.
 
-        They are outputs of one program, unless that is recorded: the gradient of the results alone
-        would then meet their second derivatives, with cotangents 0, and be nan where these are
-        infinite.
+        Both are outputs of one program, unless the program is recorded.  A recorded program would
+        pull cotangents 0 back through second derivatives when only the results are differentiated;
+        an infinite second derivative would then make nan.
         """
         capture, n = self.capture, self.differentiated
         if values and wanted is not NONE and self._recorded(vectors):
@@ -145,18 +149,18 @@ class Evaluation:
             *(capture.kinds if values else ()),
             *wanted.kinds(capture.kinds[:n], [x._array.dtype for x in self.inputs]),
         ]
-        found = self._by_formula(wanted, vectors, values, kinds)
-        if found is None:
-            # What comes out of a record may be what was put in, and must not share its memory.
+        outputs = self._by_formula(wanted, vectors, values, kinds)
+        if outputs is None:
+            # A derivative from a record may be the vector itself, whose memory it must not share.
             copies = [v.clone() for v in vectors]
             assert capture.leaves is not None
             more = wanted.by_record(capture.results[:n], capture.leaves, copies, current().grad)
-            found = by_record.settled(capture, [*(capture.results if values else ()), *more])
+            outputs = by_record.settled(capture, [*(capture.results if values else ()), *more])
         m = len(capture.kinds) if values else 0
-        return found[:m], found[m:]
+        return outputs[:m], outputs[m:]
 
     def _recorded(self, vectors: Sequence[Tensor]) -> bool:
-        """Whether what a program computes is recorded."""
+        """Whether a call of the program is recorded."""
         mode = current()
         if not mode.grad or mode.tracing is not None:
             return False
@@ -165,7 +169,7 @@ class Evaluation:
     def _by_formula(
         self, wanted: Derivative, vectors: Sequence[Tensor], values: bool, kinds: Sequence[np.dtype]
     ) -> list[Tensor] | None:
-        """The outputs of a program; None where there is no formula, or none with a derivative."""
+        """Return the outputs of a program, or None without a differentiable formula."""
         capture, n = self.capture, self.differentiated
         exprs = capture.exprs
         if exprs is None:
@@ -191,26 +195,29 @@ class Evaluation:
             return None
         return executed(function, [*self.inputs, *capture.outer, *vectors], kinds, capture.checks)
 
-    def by_inputs(self, found: Iterator[object], order: int = 1) -> Any:
-        """What was found, nested like the inputs, ``order`` times."""
+    def by_inputs(self, items: Iterator[object], order: int = 1) -> Any:
+        """Return the items of an iterator nested like the inputs, ``order`` times."""
         if not order:
-            return next(found)
-        return filled(self.structure, [self.by_inputs(found, order - 1) for _ in self.inputs])
+            return next(items)
+        return filled(self.structure, [self.by_inputs(items, order - 1) for _ in self.inputs])
 
     def by_results(self, values: Sequence[object]) -> Any:
-        """One thing for each result, nested like them."""
+        """Return values, one for each result, nested like the results."""
         return filled(self.capture.tree, values)
 
     def independent(self) -> list[tuple[int, int | None]]:
-        """Results, and inputs, that do not depend on one another; None for all inputs."""
-        found: list[tuple[int, int | None]] = []
+        """Return pairs (result, input) of which the first does not depend on the second.
+
+        The input is None for a result that depends on no input.
+        """
+        pairs: list[tuple[int, int | None]] = []
         for i in range(self.differentiated):
             if self.capture.exprs is not None:
                 free = self.capture.exprs[i].free_symbols
-                there = [any(s is x for s in free) for x in self.capture.symbols]
+                depends = [any(s is x for s in free) for x in self.capture.symbols]
             else:
                 leaves = self.capture.leaves or ()
-                there = [by_record.reaches(self.capture.results[i], x) for x in leaves]
-            missing: list[int | None] = [j for j, t in enumerate(there) if not t]
-            found += [(i, j) for j in (missing if any(there) else [None])]
-        return found
+                depends = [by_record.reaches(self.capture.results[i], x) for x in leaves]
+            missing: list[int | None] = [j for j, d in enumerate(depends) if not d]
+            pairs += [(i, j) for j in (missing if any(depends) else [None])]
+        return pairs

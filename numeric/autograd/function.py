@@ -1,9 +1,9 @@
-"""Operations of the user's own: ``Function``, with a forward and a backward written on Tensors.
+"""User-defined operations: ``Function``, with a forward and a backward written on Tensors.
 
-The node of such an operation is known to the user by its *face*, the ``ctx`` of forward and
-backward, which is also ``grad_fn``.  The face holds the node and not the other way round, and what
-the user puts on it lives in a dictionary that the node keeps: no reference cycle arises, and the
-user's names and those of the record are apart.
+Users see the node of such an operation through its *face*: the ``ctx`` of forward and backward,
+which is also ``grad_fn``.  The face refers to the node, and the node refers to the face weakly: no
+reference cycle arises.  The user's attributes live in a dictionary of the node, separate from the
+attributes of the record.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ __all__ = [
 # The face ---------------------------------------------------------------------------------------
 
 
-def _kept_by_node(name: str) -> Any:
+def _node_attribute(name: str) -> Any:
+    """Return a property of the face that reads and writes an attribute of the node."""
     return property(
         lambda self: getattr(self._call, name),
         lambda self, value: setattr(self._call, name, value),
@@ -54,27 +55,27 @@ def _kept_by_node(name: str) -> Any:
 
 
 class FunctionCtx:
-    """What forward and backward of a ``Function`` share: ``ctx``.  It takes any attribute."""
+    """The ``ctx`` shared by forward and backward of a ``Function``.  It takes any attribute."""
 
     __slots__ = ("__dict__", "__weakref__", "_call")
     _call: Applied
 
-    needs_input_grad = _kept_by_node("needs")
-    materialize_grads = _kept_by_node("materialize")
-    to_save = _kept_by_node("to_save")
-    dirty_tensors = _kept_by_node("dirty")
-    non_differentiable = _kept_by_node("non_differentiable")
+    needs_input_grad = _node_attribute("needs")
+    materialize_grads = _node_attribute("materialize")
+    to_save = _node_attribute("to_save")
+    dirty_tensors = _node_attribute("dirty")
+    non_differentiable = _node_attribute("non_differentiable")
 
     def save_for_backward(self, *tensors: object) -> None:
-        """Keep Tensors, or None, for backward: ``saved_tensors``.
+        """Save Tensors, or None, for backward, which finds them in ``saved_tensors``.
 
-        Inputs, results and anything else may be kept; whoever changes one in place before backward
-        gets a RuntimeError there.  A later call replaces an earlier one.
+        Any Tensor may be saved.  If one is changed in place before backward, backward raises
+        RuntimeError.  A later call replaces an earlier one.
         """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: object) -> None:
-        """Accepted, and without effect: derivatives are never taken by ``jvp``."""
+        """Check the arguments; no other effect, because no derivative calls ``jvp``."""
         for x in tensors:
             if x is not None and not isinstance(x, Tensor):
                 raise AssertionError(
@@ -83,20 +84,20 @@ class FunctionCtx:
                 )
 
     def mark_dirty(self, *args: object) -> None:
-        """Say which inputs forward changed in place; it has to return them."""
+        """Declare the inputs that forward changed in place; it must return them."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: object) -> None:
-        """Say which results require no gradients."""
+        """Declare the results that require no gradients."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros, rather than None, for results that were not used."""
+        """Set whether backward gets zeros, rather than None, for unused results."""
         self.materialize_grads = value
 
 
 class BackwardCFunction(FunctionCtx):
-    """The ``grad_fn`` of what a ``Function`` returned."""
+    """The ``grad_fn`` of the results of a ``Function``."""
 
     __slots__ = ()
     _forward_cls: ClassVar[Any]
@@ -104,9 +105,9 @@ class BackwardCFunction(FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was kept by ``save_for_backward``.
+        """The tensors of ``save_for_backward``.
 
-        Raises RuntimeError once it was freed, and for tensors that were changed in place since.
+        Raises RuntimeError after they were freed, and if one was changed in place.
         """
         return self._call.tensors()
 
@@ -117,7 +118,7 @@ class BackwardCFunction(FunctionCtx):
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for the user's own notes."""
+        """A dictionary for the user's data."""
         return self._call.metadata
 
     @property
@@ -126,7 +127,7 @@ class BackwardCFunction(FunctionCtx):
         return bool(self._call.edges)
 
     def name(self) -> str:
-        """The name of the class."""
+        """Return the name of the class."""
         return self._name()
 
     @classmethod
@@ -138,13 +139,13 @@ class BackwardCFunction(FunctionCtx):
         return self._call.register_hook(hook)
 
     def register_prehook(self, hook: Callable[..., object]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before backward; what it returns replaces them."""
+        """Call ``hook(grad_outputs)`` before backward; its result, unless None, replaces them."""
         return self._call.register_prehook(hook)
 
     def apply(self, *args: object) -> Any:
-        """What the user's backward makes of the gradients of the results.
+        """Call the user's backward with the gradients of the results.
 
-        Raises RuntimeError if there are two, ``backward`` and ``vjp``.
+        Raises RuntimeError if the class defines both ``backward`` and ``vjp``.
         """
         cls = self._forward_cls
         backward, vjp = cls.backward, cls.vjp
@@ -162,7 +163,7 @@ class BackwardCFunction(FunctionCtx):
 
 
 class FunctionMeta(type):
-    """The class of ``Function`` classes: it gives each the class of its nodes, ``FBackward``."""
+    """Metaclass of ``Function`` classes: it creates the class of the faces, ``FBackward``."""
 
     _backward_cls: Any
 
@@ -173,14 +174,16 @@ class FunctionMeta(type):
 
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
-    """An operation with a derivative of the user's own.
+    """Base class of operations with a user-defined derivative.
 
-    A subclass has static methods ``forward(ctx, ...)`` and ``backward(ctx, *gradients)``, or in
-    place of the first ``forward(...)`` and ``setup_context(ctx, inputs, output)``; it is called by
-    its ``apply``.  Forward may return Tensors, tuples of them, and other objects; it is not
-    recorded.  Backward gets one gradient per result, and returns one per argument: None for what is
-    no Tensor or has no gradient.  It is itself recorded under ``create_graph=True``, so that
-    derivatives of any order follow from it.  ``vmap`` and ``jvp`` methods are never called.
+    Define static methods ``forward(ctx, ...)`` and ``backward(ctx, *gradients)`` in a subclass, and
+    call its ``apply``.  Two methods, ``forward(...)`` and ``setup_context(ctx, inputs, output)``,
+    may replace the first.
+
+    Forward may return Tensors, tuples of them, and other objects; it is not recorded.  Backward
+    gets one gradient per result, and returns one per argument, None without a gradient.
+    ``create_graph=True`` records backward, so that derivatives of any order follow from it.
+    Methods ``vmap`` and ``jvp`` are never called.
 
     >>> import numeric as torch
     >>> class Cube(torch.autograd.Function):
@@ -212,7 +215,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         )
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        """Raises RuntimeError: only ``apply`` calls it."""
+        """Raise RuntimeError: only ``apply`` calls a Function."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method: call its `apply`."
@@ -220,19 +223,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*_: Any, **__: Any) -> Any:
-        """The operation; to be overridden."""
+        """Compute the results; to be overridden."""
         raise NotImplementedError(
             "You must implement the forward function for custom autograd.Function."
         )
 
     @staticmethod
     def setup_context(_ctx: Any, _inputs: tuple[Any, ...], _output: Any) -> Any:
-        """Fill ``ctx``, after a forward that has none; to be overridden."""
+        """Fill ``ctx`` after a forward without it; to be overridden."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(_ctx: Any, *_: Any) -> Any:
-        """The gradients of the arguments, from those of the results; to be overridden."""
+        """Return the gradients of the arguments, from those of the results; to be overridden."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom "
             "autograd.Function to use it with backward mode AD."
@@ -240,12 +243,12 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vjp(_ctx: object, *gradients: object) -> Any:
-        """Another name of ``backward``."""
+        """Do the same as ``backward``, under another name."""
         return Function.backward(_ctx, *gradients)
 
     @staticmethod
     def jvp(_ctx: object, *_: object) -> Any:
-        """Accepted in subclasses, and never called: tangents come from the recorded operations."""
+        """Accept a definition in subclasses; it is never called: there is no forward mode."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with "
             "forward mode AD."
@@ -253,7 +256,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(_info: object, _in_dims: object, *_: object) -> Any:
-        """Accepted in subclasses, and never called."""
+        """Accept a definition in subclasses; it is never called."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
             "set generate_vmap_rule=True."
@@ -261,9 +264,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: object, **kwargs: object) -> Any:
-        """The results of forward, recorded with this class's backward.
+        """Call forward, and record its results with this class's backward.
 
-        Arguments given by name take their place in the order of forward's parameters.
+        Keyword arguments take their place in the order of forward's parameters.
         """
         setup = cls.setup_context is not Function.setup_context
         if setup or kwargs:
@@ -272,7 +275,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 class InplaceFunction(Function):
-    """A ``Function`` with a flag, by which old programs say that it works in place."""
+    """A ``Function`` with the flag by which old programs declare that it works in place."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -285,7 +288,7 @@ def _ordered(
     args: Sequence[object],
     kwargs: Mapping[str, object],
 ) -> tuple[Any, ...]:
-    """The arguments by place; with the defaults where forward has no ``ctx``."""
+    """Return positional arguments; with the defaults if forward has no ``ctx``."""
     bound = inspect.signature(forward).bind(*lead, *args, **kwargs)
     if not lead or bound.kwargs:
         bound.apply_defaults()
@@ -300,15 +303,16 @@ def _ordered(
 # The node ---------------------------------------------------------------------------------------
 
 
-_OWN = object()  # in place of the edge of a result: the node would hold itself
+_OWN = object()  # in place of the edge of a saved result, by which the node would refer to itself
 
 
 class Applied(Node):
-    """One call of a ``Function``.
+    """The node of one call of a ``Function``.
 
-    ``tensors_at``: which arguments are Tensors; ``mask``: which of those have edges; ``types``: the
-    shape and dtype of each edge's operand; ``results``: those of the results, None for what is no
-    Tensor.  ``histories``: of each saved tensor a weak reference, its edge and its number.
+    ``tensors_at`` marks the arguments that are Tensors, and ``mask`` those of them that have edges.
+    ``types`` has the shape and dtype of each edge's operand, ``results`` those of each result or
+    None for other objects.  ``histories`` has a weak reference to each saved tensor, its edge and
+    its output number.
     """
 
     __slots__ = (
@@ -332,9 +336,9 @@ class Applied(Node):
 
     foreign = True
     partial = True
-    outputs: int  # they differ between calls
-    bound: Any  # None, and so is
-    pullback: Any
+    outputs: int  # differs between calls
+    bound: Any  # None: only operations of the package have one
+    pullback: Any  # None
     results: list[tuple[tuple[int, ...], np.dtype] | None]
     face: weakref.ref[BackwardCFunction] | None
 
@@ -357,7 +361,7 @@ class Applied(Node):
         self.serial = serial()
 
     def connect(self, tensors: Sequence[Tensor]) -> None:
-        """Become part of the record, above these arguments."""
+        """Add the node to the record, with edges to the nodes of these arguments."""
         self.mask = tuple([x._rg for x in tensors])
         above = [x for x in tensors if x._rg]
         edges: list[Any] = [edge_of(x) for x in above]
@@ -367,16 +371,16 @@ class Applied(Node):
             self.nrs = tuple([x._nr for x in above])
 
     def shown(self) -> BackwardCFunction:
-        """The face: always the same, as far as anybody can tell."""
+        """Return the face; a new one replaces a dead one, with the same attributes."""
         face = None if self.face is None else self.face()
         if face is None:
-            made: Any = object.__new__(self.cls._backward_cls)
-            made.__dict__, made._call = self.attributes, self
-            self.face, face = weakref.ref(made), made
+            new_face: Any = object.__new__(self.cls._backward_cls)
+            new_face.__dict__, new_face._call = self.attributes, self
+            self.face, face = weakref.ref(new_face), new_face
         return face
 
     def name(self) -> str:
-        """The name of the face's class."""
+        """Return the name of the face's class."""
         return str(self.cls._backward_cls._name())
 
     def __repr__(self) -> str:
@@ -389,36 +393,36 @@ class Applied(Node):
         )
 
     def by_operand(self, values: Sequence[T]) -> tuple[T | None, ...]:
-        """Values of edges as values of the Tensors among the arguments."""
-        left = iter(values)
-        return tuple([next(left) if m else None for m in self.mask])
+        """Map values of edges to values of Tensor arguments; an argument without edge gets None."""
+        remaining = iter(values)
+        return tuple([next(remaining) if m else None for m in self.mask])
 
     def by_edge(self, values: Sequence[T]) -> list[T]:
-        """The opposite."""
+        """Map values of Tensor arguments to values of edges."""
         return [v for v, m in zip(values, self.mask, strict=True) if m]
 
     def free(self) -> None:
-        """Forget what was saved; a backward that does not ask for it may run again."""
+        """Drop the saved tensors; a backward that does not use them may run again."""
         self.saved = None
 
     def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
-        """There is none.  Raises RuntimeError."""
+        """Raise RuntimeError: a custom Function has no expression."""
         raise RuntimeError(
             f"expr: {self.cls.__name__} is a custom autograd.Function: its forward is a program of "
             "which no formula is known; detach() its result for an expression in terms of that"
         )
 
-    # What was saved ---------------------------------------------------------------------------
+    # Saved tensors ----------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Keep what ``save_for_backward`` was given, as arrays and their histories."""
+        """Save the tensors of ``save_for_backward`` as arrays with their histories."""
         saved: list[Any] = []
         check: list[Any] = []
         histories: list[Any] = []
         for i, x in enumerate(self.to_save):
             if x is None:
                 saved.append(None)
-                check += [FIXED, 0]
+                check += [FIXED, 0]  # a version that never changes
                 histories.append(None)
                 continue
             if not isinstance(x, Tensor):
@@ -431,7 +435,8 @@ class Applied(Node):
             own = edge is self
             history = (None if own else weakref.ref(x), _OWN if own else edge, x._nr)
             if current().packing is not None:
-                saved.append(packed(x.detach() if own else x))  # or it would hold itself
+                # A result refers to this node: detach it, or the node would keep itself alive.
+                saved.append(packed(x.detach() if own else x))
                 check += [[0], 0]
             else:
                 saved.append(x._array)
@@ -440,7 +445,7 @@ class Applied(Node):
         self.saved, self.check, self.histories = tuple(saved), tuple(check), tuple(histories)
 
     def tensors(self) -> tuple[Any, ...]:
-        """What was saved, as Tensors with their histories."""
+        """Return the saved Tensors with their histories."""
         if self.saved is None:
             raise RuntimeError(FREED)
         out: list[Any] = []
@@ -451,8 +456,9 @@ class Applied(Node):
                 x = value.tensor()
                 out.append(_rebuilt(self, x._array, counter(x), history))
             else:
+                # Return the very tensor that was saved, as long as it is alive and unchanged.
                 known = history[0]() if history[0] is not None else None
-                if known is not None and _is_still(known, value, history):
+                if known is not None and _is_unchanged(known, value, history):
                     out.append(known)
                 else:
                     out.append(_rebuilt(self, value, self.check[2 * i], history))
@@ -461,7 +467,7 @@ class Applied(Node):
     # Backward ---------------------------------------------------------------------------------
 
     def called(self, gs: Sequence[Tensor | None]) -> list[Tensor | None]:
-        """The gradients of the edges, from those of the results, by the user's backward."""
+        """Return the gradients of the edges, from those of the results, by the user's backward."""
         if self.materialize:
             gs = [
                 _zeros(*t) if g is None and t is not None else g
@@ -469,17 +475,18 @@ class Applied(Node):
             ]
         answer = BackwardCFunction.apply(self.shown(), *gs)
         out = self._checked(answer if isinstance(answer, tuple) else (answer,))
-        found = []
+        gradients = []
         k = 0
         for i, (g, m) in enumerate(zip(out, self.mask, strict=True)):
             if m:
-                found.append(None if g is None else self._fitted(g, i, *self.types[k]))
+                gradients.append(None if g is None else self._fitted(g, i, *self.types[k]))
                 k += 1
-        return found
+        return gradients
 
     def _checked(self, answer: tuple[object, ...]) -> list[Tensor | None]:
-        """The gradients of the Tensors among the arguments."""
+        """Check the results of backward; return those for the Tensors among the arguments."""
         n = len(self.tensors_at)
+        # PyTorch accepts additional results that are None.
         if len(answer) > n and all(g is None for g in answer[n:]):
             answer = answer[:n]
         if len(answer) != n:
@@ -501,7 +508,7 @@ class Applied(Node):
         return out
 
     def _fitted(self, g: Tensor, i: int, shape: tuple[int, ...], kind: np.dtype) -> Tensor:
-        """A gradient in the shape and dtype of the operand: larger ones are summed over."""
+        """Convert a gradient to the operand's shape, by sums over broadcast axes, and dtype."""
         got = g._array.shape
         if got != shape:
             extra = len(got) - len(shape)
@@ -517,13 +524,14 @@ class Applied(Node):
 
 def _zeros(shape: tuple[int, ...], kind: np.dtype) -> Tensor:
     zeros = wrap(np.zeros(shape, kind))
+    # A recorded backward needs an expression of every operand: these zeros are the constant 0.
     return follow(zeros, 0) if current().grad else zeros
 
 
 def _rebuilt(
     node: Applied, array: np.ndarray, v: list[int], history: tuple[object, Any, int]
 ) -> Tensor:
-    """A saved tensor: its array, with the history it had."""
+    """Return a tensor with a saved array and its history."""
     _, edge, nr = history
     out = blank(array, edge is not None, node if edge is _OWN else edge)
     out._v = v
@@ -532,8 +540,8 @@ def _rebuilt(
     return out
 
 
-def _is_still(x: Tensor, array: np.ndarray, history: tuple[object, Any, int]) -> bool:
-    """Whether a tensor is what it was when it was saved."""
+def _is_unchanged(x: Tensor, array: np.ndarray, history: tuple[object, Any, int]) -> bool:
+    """Whether a tensor has the array and the history it had when it was saved."""
     edge = history[1]
     return (
         x._array is array
@@ -551,7 +559,7 @@ _UNRECORDED = Switch(grad=False)
 
 @contained
 def _applied(cls: Any, args: tuple[object, ...], setup: bool) -> Any:
-    """Run forward, and give what it returns its history."""
+    """Run forward, and add the history to its results."""
     mode = current()
     if mode.tracing is not None:
         refuse(
@@ -561,8 +569,10 @@ def _applied(cls: Any, args: tuple[object, ...], setup: bool) -> Any:
     tensors = [x for x in args if isinstance(x, Tensor)]
     volatile = any(x._volatile for x in tensors)
     recorded = mode.grad and not volatile and any(x._rg for x in tensors)
+    # A view gets its node late if its base was rewritten.  Create such nodes before this one: the
+    # engine runs nodes by descending serial numbers, so that operands need smaller ones.
     for x in [x for x in tensors if x._rg] if recorded else ():
-        edge_of(x)  # views whose base was rewritten get their nodes, which come before this one
+        edge_of(x)
     node = Applied(cls, args)
     if recorded:
         node.connect(tensors)
@@ -582,6 +592,7 @@ def _applied(cls: Any, args: tuple[object, ...], setup: bool) -> Any:
     for out in outs if volatile else ():
         if isinstance(out, Tensor):
             out._volatile = out._special = True
+    # These lists hold results, which refer to the node: drop them to avoid a cycle.
     node.to_save = node.dirty = node.non_differentiable = None
     return tuple(outs) if many else outs[0]
 
@@ -589,16 +600,16 @@ def _applied(cls: Any, args: tuple[object, ...], setup: bool) -> Any:
 def _returned(
     node: Applied, tensors: Sequence[Tensor], raw: tuple[Any, ...], recorded: bool, setup: bool
 ) -> list[Any]:
-    """The results, with their history; what is no Tensor as it is."""
+    """Return the results with their history; objects that are no Tensors stay as they are."""
     inputs = {id(x) for x in tensors}
     dirty = _marked(node.dirty, _NOT_DIRTY)
     for x in dirty.values():
         counter(x)[0] += 1
     fixed = _marked(node.non_differentiable, _NOT_FIXED)
-    kept = {id(x) for x in node.to_save} if setup else ()
+    saved = {id(x) for x in node.to_save} if setup else ()
     node.outputs = len(raw)
     outs: list[Any] = []
-    real = 0
+    real = 0  # the number of results with gradients
     for nr, x in enumerate(raw):
         if not isinstance(x, Tensor):
             outs.append(x)
@@ -611,7 +622,7 @@ def _returned(
         elif key in dirty:
             out = _rewritten(node, x, nr, key in inputs)
         else:
-            if key in inputs and key in kept:
+            if key in inputs and key in saved:
                 raise RuntimeError(_SAVED_AS_IS)
             out = _with(node, x, nr, key in inputs)
         outs.append(out)
@@ -643,34 +654,34 @@ def _type(x: object) -> tuple[tuple[int, ...], np.dtype] | None:
     return (x._array.shape, x._array.dtype) if isinstance(x, Tensor) else None
 
 
-def _marked(given: Iterable[object], message: str) -> dict[int, Tensor]:
-    """The Tensors that were marked.  Raises RuntimeError if something else was."""
-    found = {}
-    for x in given:
+def _marked(objects: Iterable[object], message: str) -> dict[int, Tensor]:
+    """Return the marked Tensors by their ids.  Raises RuntimeError unless all are Tensors."""
+    by_id = {}
+    for x in objects:
         if not isinstance(x, Tensor):
             raise RuntimeError(message + type(x).__name__)
-        found[id(x)] = x
-    return found
+        by_id[id(x)] = x
+    return by_id
 
 
 def _without(x: Tensor, is_input: bool, is_dirty: bool) -> Tensor:
-    """A result that requires no gradients."""
+    """Return a result that requires no gradients."""
     if x._rg:
         out: Tensor = x.detach()
         return out
-    return _seen(x) if is_input and not is_dirty else x
+    return _view(x) if is_input and not is_dirty else x
 
 
-def _seen(x: Tensor) -> Tensor:
-    """A view of an input that was returned as it is."""
+def _view(x: Tensor) -> Tensor:
+    """Return a view of an input that forward returned unchanged."""
     out = blank(x._array.view())
     alias(out, x, False)
     return out
 
 
 def _with(node: Applied, x: Tensor, nr: int, is_input: bool) -> Tensor:
-    """A result with its history."""
-    out = _seen(x) if is_input else x
+    """Return a result with its history."""
+    out = _view(x) if is_input else x
     out._rg, out._edge, out._nr = True, node, nr
     out._special = out._special or node.outputs > 1
     if out._no_expr is not None:
@@ -679,7 +690,7 @@ def _with(node: Applied, x: Tensor, nr: int, is_input: bool) -> Tensor:
 
 
 def _rewritten(node: Applied, x: Tensor, nr: int, is_input: bool) -> Tensor:
-    """A result that forward changed in place: the same Tensor, with another history."""
+    """Return a result that forward changed in place: the same Tensor, with a new history."""
     if x._rg and x.is_leaf:
         raise RuntimeError(
             "a leaf Variable that requires grad has been used in an in-place operation."
@@ -704,7 +715,7 @@ def _rewritten(node: Applied, x: Tensor, nr: int, is_input: bool) -> Tensor:
     out._nr = nr
     out._special = node.outputs > 1
     rebase(x, out)
-    x._grad = None
+    x._grad = None  # it belonged to the earlier value
     return x
 
 
@@ -712,27 +723,28 @@ def _rewritten(node: Applied, x: Tensor, nr: int, is_input: bool) -> Tensor:
 
 
 class _Once(Function):
-    """Its backward is an error."""
+    """An operation whose backward raises."""
 
     @staticmethod
     def forward(_: Any, *outputs: Any) -> Any:
-        """The same values."""
+        """Return the same values."""
         return outputs
 
     @staticmethod
     def backward(_: Any, *__: Any) -> Any:
-        """Raises RuntimeError."""
+        """Raise RuntimeError."""
         raise RuntimeError(
             "trying to differentiate twice a function that was marked with @once_differentiable"
         )
 
 
+# PyTorch's name of the node: torch::autograd::Error.
 _Once.__name__ = _Once._backward_cls.__name__ = "Error"
 _Once._backward_cls._prefix = "torch::autograd::"
 
 
 def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
-    """A decorator of ``backward``: it is not recorded, and its derivative is an error.
+    """Decorate a ``backward`` that is not recorded, and whose derivative is an error.
 
     Under ``create_graph=True`` the gradients require gradients if the incoming ones do;
     differentiating them raises RuntimeError.
@@ -759,8 +771,8 @@ def once_differentiable(fn: Callable[..., object]) -> Callable[..., Any]:
             outputs = fn(ctx, *args, **kwargs)
         if not current().grad or not any(isinstance(g, Tensor) and g._rg for g in args):
             return outputs
-        given = outputs if isinstance(outputs, tuple) else (outputs,)
-        return _Once.apply(*[x.detach().requires_grad_() if x is not None else x for x in given])
+        parts = outputs if isinstance(outputs, tuple) else (outputs,)
+        return _Once.apply(*[x.detach().requires_grad_() if x is not None else x for x in parts])
 
     return wrapper
 

@@ -1,8 +1,8 @@
 """Derivatives of functions at a point: Jacobians, Hessians, and their products with vectors.
 
-The functions take a tensor or a tuple of tensors, and return one or the other; results are nested
-in the same way, first by outputs, then by inputs.  Inputs are left as they are.  Results are
-recorded with ``create_graph`` only.
+The functions take and return a tensor or a tuple of tensors.  Results are nested in the same way,
+first by outputs, then by inputs.  Inputs do not change.  Results are recorded with ``create_graph``
+only.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 class _Call(Evaluation):
-    """A function at its inputs, a tensor or a tuple of them, as the function ``name`` takes it.
+    """A function evaluated at its inputs, with the rules of the function ``name``.
 
-    ``create``: results are recorded, whether or not the inputs are.
+    With ``create`` results are recorded, even if the inputs are not.
     """
 
     @contained
@@ -45,12 +45,12 @@ class _Call(Evaluation):
         self, name: str, func: Callable[..., object], inputs: object, create: bool, strict: bool
     ) -> None:
         self.name, self.create, self.strict = name, create, strict
-        given = _tensors(inputs, name, "inputs")
-        for x in given:
+        tensors = _tensors(inputs, name, "inputs")
+        for x in tensors:
             if x._array.dtype.kind != "f":
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if create:
-            given = [x if x._rg else x.detach().requires_grad_() for x in given]
+            tensors = [x if x._rg else x.detach().requires_grad_() for x in tensors]
 
         def call(xs: list[Tensor]) -> object:
             answer = func(*xs)
@@ -58,7 +58,7 @@ class _Call(Evaluation):
             return answer
 
         with Switch(grad=True):
-            super().__init__(call, given, flat(inputs)[0], connected=create)
+            super().__init__(call, tensors, flat(inputs)[0], connected=create)
         if strict:
             for i, kind in enumerate(self.capture.kinds):
                 if kind.kind != "f":
@@ -70,25 +70,25 @@ class _Call(Evaluation):
     def computed(
         self, wanted: Derivative, vectors: Sequence[Tensor] = (), values: bool = False
     ) -> tuple[list[Tensor], list[Tensor]]:
-        """As of any evaluation, recorded if asked for."""
+        """Compute as any evaluation does, but record only with ``create_graph``."""
         with Switch(grad=self.create):
             return super().computed(wanted, vectors, values)
 
     def product(self, wanted: Derivative, vectors: Sequence[Tensor]) -> tuple[Any, list[Tensor]]:
-        """The outputs, nested, and a derivative along vectors."""
-        values, found = self.computed(wanted, vectors, values=True)
-        return self.by_results(values), found
+        """Return the nested outputs and a derivative along vectors."""
+        values, derivatives = self.computed(wanted, vectors, values=True)
+        return self.by_results(values), derivatives
 
     def like_inputs(self, v: object) -> list[Tensor]:
-        """The vectors to multiply with, one for each input."""
+        """Return the vectors of a product, one for each input."""
         return self._vectors(v, self.inputs, "input to the user-provided function is")
 
     def like_outputs(self, v: object) -> list[Tensor]:
-        """The vectors to multiply with, one for each output."""
+        """Return the vectors of a product, one for each output."""
         return self._vectors(v, self.capture.results, "user-provided function returns")
 
     def _vectors(self, v: object, like: Sequence[Tensor], what: str) -> list[Tensor]:
-        """Vectors like these tensors, checked; 1 where they may be left out."""
+        """Check that vectors have the shapes of ``like``; None is 1 for one element."""
         if v is None:
             if len(like) != 1 or like[0]._array.size != 1:
                 raise RuntimeError(
@@ -110,9 +110,9 @@ class _Call(Evaluation):
         return vs
 
     def scalar(self) -> _Call:
-        """Itself.  Raises RuntimeError unless there is one output of one element.
+        """Return the call itself.  Raises RuntimeError unless there is one output of one element.
 
-        ``strict``: also if its gradient, whose derivative the Hessian is, depends on no input.
+        With ``strict`` it also raises if a gradient does not depend on the inputs.
         """
         shapes = self.capture.shapes
         if not isinstance(self.capture.tree, Leaf):
@@ -150,16 +150,16 @@ def _refuse(output: int, argument: int | None) -> NoReturn:
     )
 
 
-def _strategy(name: str, given: str, strict: bool, vectorize: bool) -> None:
-    """Refuse what PyTorch refuses, though there is only one way here."""
-    if given not in ("forward-mode", "reverse-mode"):
+def _strategy(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
+    """Raise for the options that PyTorch refuses, although they have no effect here."""
+    if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
-    if given == "forward-mode" and strict:
+    if strategy == "forward-mode" and strict:
         raise RuntimeError(
             f'torch.autograd.functional.{name}: `strict=True` and `strategy="forward-mode"` are '
             'not supported together. Please either set `strict=False` or `strategy="reverse-mode"`.'
         )
-    if given == "forward-mode" and not vectorize:
+    if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
             "implemented for `vectorize=True`."
@@ -171,11 +171,11 @@ def _strategy(name: str, given: str, strict: bool, vectorize: bool) -> None:
         )
 
 
-def _tensors(given: Any, name: str, what: str) -> list[Tensor]:
-    tensors = list(given) if isinstance(given, tuple) else [given]
+def _tensors(value: Any, name: str, what: str) -> list[Tensor]:
+    tensors = list(value) if isinstance(value, tuple) else [value]
     for i, x in enumerate(tensors):
         if not isinstance(x, Tensor):
-            place = f"the value at index {i}" if isinstance(given, tuple) else f"the given {what}"
+            place = f"the value at index {i}" if isinstance(value, tuple) else f"the given {what}"
             raise TypeError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but "
                 f"{place} has type {type(x)}."
@@ -194,17 +194,19 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The Jacobian of ``func`` at ``inputs``: shape of the output + shape of the input.
+    """Return the Jacobian of ``func`` at ``inputs``.
+
+    Its shape is the shape of the output followed by the shape of the input.
 
     Args:
-        func: takes the inputs, returns a tensor or a tuple of them.
-        inputs: a tensor or a tuple of them.
-        create_graph: record what is computed.
-        strict: refuse outputs that do not depend on an input, whose derivatives are zeros.
-        vectorize: accepted for PyTorch's sake: there is no loop.
-        strategy: accepted for PyTorch's sake: the numbers of elements decide.
+        func: a function of the inputs that returns a tensor or a tuple of tensors.
+        inputs: a tensor or a tuple of tensors.
+        create_graph: record the result, so that it can be differentiated.
+        strict: raise for outputs that do not depend on an input, instead of returning zeros.
+        vectorize: accepted for PyTorch's sake; there is no loop.
+        strategy: accepted for PyTorch's sake; the numbers of elements decide.
 
-    Raises RuntimeError for ``strict``, TypeError for inputs and outputs that are no tensors.
+    Raises RuntimeError as ``strict`` says, TypeError for inputs and outputs that are no tensors.
 
     >>> import numeric as torch
     >>> torch.autograd.functional.jacobian(torch.exp, torch.zeros(2))
@@ -225,9 +227,9 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """The Hessian of ``func``, of one element, at ``inputs``: nested by inputs twice.
+    """Return the Hessian of ``func`` at ``inputs``, nested by inputs twice.
 
-    Arguments are those of ``jacobian``.
+    The output of ``func`` has one element.  Arguments are those of ``jacobian``.
 
     >>> import numeric as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
@@ -249,9 +251,10 @@ def vjp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """``(func(inputs), v . J)``: the derivative of ``<v, func>`` by the inputs.
+    """Return ``(func(inputs), v . J)``; the latter is the derivative of ``<v, func>`` by inputs.
 
-    ``v`` is like the output; it may be left out for an output of one element.
+    ``v`` has the structure and shapes of the output; it may be omitted for an output of one
+    element.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -259,8 +262,8 @@ def vjp(
     (tensor([1., 4.]), tensor([2., 4.]))
     """
     call = _Call("vjp", func, inputs, create_graph, strict)
-    outputs, found = call.product(VJP, call.like_outputs(v))
-    return outputs, call.by_inputs(iter(found))
+    outputs, gradients = call.product(VJP, call.like_outputs(v))
+    return outputs, call.by_inputs(iter(gradients))
 
 
 def jvp(
@@ -270,9 +273,10 @@ def jvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """``(func(inputs), J . v)``: the derivative of ``func`` along ``v``.
+    """Return ``(func(inputs), J . v)``; the latter is the derivative of ``func`` along ``v``.
 
-    ``v`` is like the inputs; it may be left out for one input of one element.
+    ``v`` has the structure and shapes of the inputs; it may be omitted for one input of one
+    element.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -280,8 +284,8 @@ def jvp(
     (tensor(5.), tensor(6.))
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
-    outputs, found = call.product(JVP, call.like_inputs(v))
-    return outputs, call.by_results(found)
+    outputs, tangents = call.product(JVP, call.like_inputs(v))
+    return outputs, call.by_results(tangents)
 
 
 def vhp(
@@ -291,7 +295,7 @@ def vhp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """``(func(inputs), v . H)``; the same as ``hvp``, as Hessians are symmetric.
+    """Return ``(func(inputs), v . H)``; it equals ``hvp``, because Hessians are symmetric.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -308,9 +312,10 @@ def hvp(
     create_graph: bool = False,
     strict: bool = False,
 ) -> tuple[Any, Any]:
-    """``(func(inputs), H . v)``, for ``func`` of one element, without its Hessian.
+    """Return ``(func(inputs), H . v)`` without computing the Hessian H.
 
-    ``v`` is like the inputs; it may be left out for one input of one element.
+    The output of ``func`` has one element.  ``v`` has the structure and shapes of the inputs; it
+    may be omitted for one input of one element.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -328,10 +333,10 @@ def _hessian_product(
     create_graph: bool,
     strict: bool,
 ) -> tuple[Any, Any]:
-    """The Hessian's product with a vector, forward over reverse."""
+    """Return the outputs and the Hessian's product with a vector, forward over reverse."""
     call = _Call(name, func, inputs, create_graph, strict).scalar()
-    output, found = call.product(HVP, call.like_inputs(v))
-    return output, call.by_inputs(iter(found))
+    output, products = call.product(HVP, call.like_inputs(v))
+    return output, call.by_inputs(iter(products))
 
 
 explain(__name__)

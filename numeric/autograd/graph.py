@@ -1,4 +1,4 @@
-"""The record, for programs that look at it or have a say in what it keeps."""
+"""Inspect the record of operations, and control how it saves tensors."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ __all__ = [
 
 
 class _Kind(type):
+    """Let ``isinstance`` accept all kinds of nodes, which share no base class."""
+
     def __instancecheck__(cls, x: object) -> bool:
         return isinstance(x, (records.Node, records.AccumulateGrad, BackwardCFunction))
 
@@ -33,7 +35,7 @@ class _Kind(type):
 
 
 class Node(metaclass=_Kind):
-    """What ``grad_fn`` and ``next_functions`` contain, for ``isinstance``.
+    """The type of ``grad_fn`` and of the nodes in ``next_functions``, for ``isinstance``.
 
     >>> import numeric as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -43,7 +45,7 @@ class Node(metaclass=_Kind):
 
 
 class GradientEdge(NamedTuple):
-    """One output of a node."""
+    """One output of a node: the place where gradients of a tensor arrive."""
 
     node: Any
     output_nr: int
@@ -51,7 +53,9 @@ class GradientEdge(NamedTuple):
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where gradients of the tensor arrive.  Raises RuntimeError if it requires none.
+    """Return the edge at which gradients of the tensor arrive.
+
+    Raises RuntimeError if the tensor requires no gradients.
 
     >>> import numeric as torch
     >>> x = torch.ones(2, requires_grad=True)
@@ -67,7 +71,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Say that the memory of tensors was changed, where no operation on them did it.
+    """Declare that code outside of the recorded operations changed the memory of tensors.
 
     >>> import numeric as torch
     >>> x = torch.ones(2)
@@ -87,11 +91,11 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 class saved_tensors_hooks(Switch):  # noqa: N801  # the name by which programs know it
-    """A context in which what operations save for backward passes through two functions.
+    """A context in which two functions convert the tensors that operations save for backward.
 
-    ``pack_hook(tensor)`` returns anything, at the time of saving; ``unpack_hook`` makes a tensor of
-    that again whenever it is needed.  Only the innermost pair is called.  Changes in place are not
-    noticed between the two.
+    ``pack_hook(tensor)`` converts a tensor to any object when an operation saves it.
+    ``unpack_hook(object)`` converts it back whenever backward needs it.  Only the innermost pair is
+    called.  A change in place between the two is not detected.
 
     >>> import numeric as torch
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -111,7 +115,7 @@ class saved_tensors_hooks(Switch):  # noqa: N801  # the name by which programs k
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        """Raises RuntimeError inside ``disable_saved_tensors_hooks``."""
+        """Raise RuntimeError inside ``disable_saved_tensors_hooks``."""
         sealed = current().sealed
         if sealed is not None:
             raise RuntimeError(sealed)
@@ -122,7 +126,7 @@ class saved_tensors_hooks(Switch):  # noqa: N801  # the name by which programs k
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # the name by which programs know it
-    """A context in which saved tensors are kept in ordinary memory, where all of them are.
+    """A context that saves tensors in the CPU's memory, where all tensors are anyway.
 
     >>> import numeric as torch
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -138,7 +142,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # the name by which progr
 
 
 class disable_saved_tensors_hooks(Switch):  # noqa: N801  # the name by which programs know it
-    """A context in which saved-tensor hooks are errors with the given message; also a decorator.
+    """A context in which saved-tensor hooks raise with the given message; also a decorator.
 
     >>> import numeric as torch
     >>> with disable_saved_tensors_hooks("not here"):
@@ -153,7 +157,7 @@ class disable_saved_tensors_hooks(Switch):  # noqa: N801  # the name by which pr
         super().__init__(sealed=error_message)
 
     def __enter__(self) -> None:
-        """Raises RuntimeError, with the message, inside ``saved_tensors_hooks``."""
+        """Raise RuntimeError, with the message, inside ``saved_tensors_hooks``."""
         if current().packing is not None:
             raise RuntimeError(self.changes["sealed"])
         super().__enter__()

@@ -1,4 +1,4 @@
-"""Hooks: functions of the user's that see, and may replace, gradients as they pass."""
+"""Hooks: user functions that receive gradients during backward and may replace them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _number = count().__next__
 
 
 class RemovableHandle:
-    """What registering a hook returns; ``remove()`` takes it away, and may be called again."""
+    """The handle of a registered hook; ``remove()`` unregisters it, and may be called again."""
 
     __slots__ = ("_hooks", "id")
 
@@ -28,7 +28,7 @@ class RemovableHandle:
         self._hooks = hooks
 
     def remove(self) -> None:
-        """Take the hook away."""
+        """Unregister the hook."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -40,10 +40,10 @@ class RemovableHandle:
 
 @method()
 def register_hook(self: Tensor, hook: Callable[[Tensor], object]) -> RemovableHandle:
-    """Call ``hook`` with the tensor's summed gradient, each time one is computed.
+    """Call ``hook`` with the tensor's summed gradient whenever backward computes it.
 
-    What it returns, unless None, replaces the gradient.  The hook stays with the present version of
-    the tensor: after an in-place operation it sees the gradient of what was there before.
+    Its result, unless None, replaces the gradient.  The hook belongs to the present version of the
+    tensor: after an in-place operation it receives the gradient of the earlier value.
 
     Raises RuntimeError for a tensor that requires no gradient.
 
@@ -64,7 +64,7 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], object]) -> RemovableHa
 def register_post_accumulate_grad_hook(
     self: Tensor, hook: Callable[[Tensor], object]
 ) -> RemovableHandle:
-    """Call ``hook`` with the leaf, after its ``grad`` was updated by ``backward``.
+    """Call ``hook`` with the leaf after ``backward`` updated its ``grad``.
 
     Raises RuntimeError for a tensor that requires no gradient, or that is not a leaf.
 
@@ -85,7 +85,7 @@ def register_post_accumulate_grad_hook(
 
 @method()
 def retain_grad(self: Tensor) -> None:
-    """Let ``backward`` fill the ``grad`` of a tensor that is no leaf, as it does for leaves.
+    """Let ``backward`` set the ``grad`` of a tensor that is no leaf, as it does for leaves.
 
     Raises RuntimeError for a tensor that requires no gradient.
 
@@ -106,7 +106,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 def _register_prehook(self: Any, hook: Callable[..., object]) -> RemovableHandle:
-    """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces them."""
+    """Call ``hook(grad_outputs)`` before the node runs; its result, unless None, replaces them."""
     return RemovableHandle(self.extra().prehooks, hook)
 
 
@@ -115,6 +115,7 @@ def _register_hook(self: Any, hook: Callable[..., object]) -> RemovableHandle:
     return RemovableHandle(self.extra().posthooks, hook)
 
 
+# The methods are added here, because the record must not import this module.
 for _class in (Node, AccumulateGrad):
     setattr(_class, "register_prehook", _register_prehook)  # noqa: B010
     setattr(_class, "register_hook", _register_hook)  # noqa: B010

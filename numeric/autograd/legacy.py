@@ -1,4 +1,4 @@
-"""``Variable``, by which old programs name tensors."""
+"""``Variable``, the name of tensors in old programs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class _Kind(type):
 
 
 class Variable(metaclass=_Kind):
-    """A tensor that shares the memory of ``data``; nothing but another name of tensors.
+    """A tensor that shares the memory of ``data``; an old name of the tensor class.
 
-    ``volatile=True`` is what ``no_grad`` was called once: it warns, and what is derived from the
-    tensor requires no gradients, whatever else it is derived from.
+    ``volatile=True`` is an old form of ``no_grad``.  It warns, and results computed from the tensor
+    require no gradients, whatever their other operands are.
 
     >>> import numeric as torch
     >>> x = Variable(torch.ones(2), requires_grad=True)
@@ -27,10 +27,10 @@ class Variable(metaclass=_Kind):
     (tensor([1., 1.], requires_grad=True), True)
     """
 
-    def __new__(  # type: ignore[misc]  # tensors are what it makes
+    def __new__(  # type: ignore[misc]  # it returns a Tensor
         cls, data: Any, requires_grad: bool = False, volatile: bool = False
     ) -> Tensor:
-        """A new tensor on the memory of ``data``, a Tensor or an array."""
+        """Return a new tensor on the memory of ``data``, a Tensor or an array."""
         if volatile:
             warnings.warn(
                 "volatile was removed (Variable.volatile is always False); use torch.no_grad(): "

@@ -1,4 +1,4 @@
-"""Recorded Jacobians against numerical ones, by any standard of how close they have to be."""
+"""Compare recorded Jacobians with numerical ones by a standard of the permitted error."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
-J = TypeVar("J")  # a numerical Jacobian, with what the standard knows of it
+J = TypeVar("J")  # a numerical Jacobian, with the standard's data on its errors
 
 
 class GradcheckError(RuntimeError):
-    """The check found derivatives that are wrong; ``raise_exception=False`` turns it into False."""
+    """Wrong derivatives; ``raise_exception=False`` turns the error into the result False."""
 
 
 def as_tuple(x: object) -> tuple[Any, ...]:
-    """Arguments or results, of which one may come by itself."""
+    """Return arguments or results as a tuple; a single object gives a tuple of one."""
     return tuple(x) if isinstance(x, tuple | list) else (x,)
 
 
 class Standard(Protocol[J]):
-    """What the numerical Jacobians are, and which analytical ones differ from them."""
+    """A method for numerical Jacobians, and a criterion for wrong analytical ones."""
 
     @property
     def double(self) -> bool:
-        """Whether inputs of another dtype than float64 are worth a warning."""
+        """Whether inputs of another dtype than float64 cause a warning."""
 
     def numerical(
         self,
@@ -42,13 +42,13 @@ class Standard(Protocol[J]):
         results: Sequence[Tensor],
         real: Sequence[int],
     ) -> Mapping[int, J]:
-        """The Jacobians of the real results, by number: a row for each element of ``x``."""
+        """Return the Jacobians of the real results by number, with a row for each element of x."""
 
     def vanishes(self, n: J) -> bool:
         """Whether a numerical Jacobian is 0."""
 
     def mismatch(self, i: int, j: int, n: J, a: np.ndarray) -> str | None:
-        """What is wrong with an analytical Jacobian, of output i by input j."""
+        """Return a message if the analytical Jacobian of output i by input j is wrong."""
 
 
 @dataclass(frozen=True)
@@ -68,31 +68,32 @@ class Fixed:
         results: Sequence[Tensor],
         real: Sequence[int],
     ) -> dict[int, np.ndarray]:
-        """Two-sided differences."""
+        """Return Jacobians by two-sided differences."""
         eps, array = self.eps, x._array
-        found = {
+        quotients = {
             k: np.zeros((x.numel(), results[k].numel()), results[k]._array.dtype) for k in real
         }
         for row, place in enumerate(np.ndindex(array.shape)):
-            kept = array[place]
+            value = array[place]
             below, above = (
-                moved(func, args, results, real, x, place, kept + step, eps) for step in (-eps, eps)
+                moved(func, args, results, real, x, place, value + step, eps)
+                for step in (-eps, eps)
             )
             before = noise()
             try:
                 set_noise(SILENCE)
                 for k, a, b in zip(real, below, above, strict=True):
-                    found[k][row] = ((b - a) / (2 * eps)).ravel()
+                    quotients[k][row] = ((b - a) / (2 * eps)).ravel()
             finally:
                 set_noise(before)
-        return found
+        return quotients
 
     def vanishes(self, n: np.ndarray) -> bool:
-        """All of it is 0."""
+        """Whether all elements are 0."""
         return not n.any()
 
     def mismatch(self, i: int, j: int, n: np.ndarray, a: np.ndarray) -> str | None:
-        """Both Jacobians, if they are not close."""
+        """Return a message with both Jacobians if they are not close."""
         if np.allclose(a, n, self.rtol, self.atol):
             return None
         return (
@@ -104,20 +105,22 @@ class Fixed:
 def compare(
     func: Callable[..., object],
     args: Sequence[object],
-    given: Sequence[Tensor],
+    inputs: Sequence[Tensor],
     results: Sequence[Tensor],
     standard: Standard[J],
     nondet_tol: float,
 ) -> None:
-    """Raise GradcheckError if one of the Jacobians is wrong."""
+    """Raise GradcheckError if one of the Jacobians by the inputs is wrong."""
     real = [k for k, y in enumerate(results) if y._array.dtype.kind == "f"]
-    numerical = [standard.numerical(func, args, x, results, real) for x in given]
+    numerical = [standard.numerical(func, args, x, results, real) for x in inputs]
     outputs = [k for k in real if results[k].requires_grad]
-    if not outputs and not all(standard.vanishes(n) for found in numerical for n in found.values()):
+    if not outputs and not all(
+        standard.vanishes(n) for by_result in numerical for n in by_result.values()
+    ):
         raise GradcheckError("Numerical gradient for function expected to be zero")
     for i, k in enumerate(outputs):
-        analytical = jacobians(results[k], given)
-        again = jacobians(results[k], given)
+        analytical = jacobians(results[k], inputs)
+        again = jacobians(results[k], inputs)
         before = noise()
         try:
             set_noise(SILENCE)
@@ -148,38 +151,41 @@ def moved(
     value: object,
     by: float,
 ) -> list[np.ndarray]:
-    """Copies of the real results where an element of ``x`` has been moved in place, and back."""
+    """Return copies of the real results with another value for one element of ``x``.
+
+    The element changes in place, since ``func`` may read the tensor elsewhere, and is restored.
+    """
     array = x._array
-    kept = array[place]
+    original = array[place]
     try:
         array[place] = value
-        found = as_tuple(func(*args))
+        outputs = as_tuple(func(*args))
         for k in real:
             for what in ("shape", "dtype"):
-                was, now = getattr(results[k], what), getattr(found[k], what)
+                was, now = getattr(results[k], what), getattr(outputs[k], what)
                 if was != now:
                     raise AssertionError(
                         f"Expected `func` to return outputs with the same {what} when inputs are "
                         f"perturbed on index {place} by {by}, but got: {what}s {was} and {now}."
                     )
-        return [np.array(found[k]._array) for k in real]
+        return [np.array(outputs[k]._array) for k in real]
     finally:
-        array[place] = kept
+        array[place] = original
 
 
-def jacobians(y: Tensor, given: Sequence[Tensor]) -> list[np.ndarray]:
-    """The recorded Jacobian by each input: a column for each element of the result."""
-    made = [np.zeros((x.numel(), y.numel()), x._array.dtype) for x in given]
+def jacobians(y: Tensor, inputs: Sequence[Tensor]) -> list[np.ndarray]:
+    """Return the recorded Jacobian by each input, with a column for each element of the result."""
+    matrices = [np.zeros((x.numel(), y.numel()), x._array.dtype) for x in inputs]
     for column, weight in enumerate(_units(y)):
-        found = grad(y, given, weight, retain_graph=True, allow_unused=True)
-        for jacobian, g in zip(made, found, strict=True):
+        gradients = grad(y, inputs, weight, retain_graph=True, allow_unused=True)
+        for jacobian, g in zip(matrices, gradients, strict=True):
             if g is not None:
                 jacobian[:, column] = g._array.ravel()
-    return made
+    return matrices
 
 
 def _units(y: Tensor) -> Iterator[Tensor]:
-    """Weights that select one element of a tensor after the other."""
+    """Yield weights that select each element of a tensor in turn."""
     for place in np.ndindex(y._array.shape):
         unit = np.zeros(y._array.shape, y._array.dtype)
         unit[place] = 1
