@@ -1,10 +1,10 @@
-"""pytest's fixture ``assert_gradients_match``: a test that audits derivatives written by hand.
+"""pytest's fixture ``assert_gradients_match``: audit derivatives written by hand in a test.
 
     def test_my_gradient(assert_gradients_match):
         assert_gradients_match(loss, gradient=loss_gradient, inputs={"x": 5})
 
-pytest loads this module at the start of every run, whatever it tests.  Hence it stands beside the
-packages, whose import takes a second, and loads them where a test asks for the fixture.
+pytest loads this module at the start of every run.  Hence it lies next to the packages, whose
+import takes a second, and imports them only in tests that use the fixture.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ _OPTIONS = {
     "budget": ("evaluations of each audit of assert_gradients_match", 1),
     "seed": ("seed of each audit of assert_gradients_match", 0),
 }
-"""What a run may say of all its audits, and the least number that it may be."""
+"""Options of a run for all its audits, each with its help text and smallest number."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--gradient-budget`` and ``--gradient-seed``, and the same in the configuration file."""
+    """Add ``--gradient-budget`` and ``--gradient-seed``, also for the configuration file."""
     group = parser.getgroup("symdiff", "derivatives under test")
-    for name, (told, _) in _OPTIONS.items():
-        group.addoption(f"--gradient-{name}", metavar="N", help=told)
-        parser.addini(f"gradient_{name}", told)
+    for name, (help_text, _) in _OPTIONS.items():
+        group.addoption(f"--gradient-{name}", metavar="N", help=help_text)
+        parser.addini(f"gradient_{name}", help_text)
 
 
 @pytest.fixture(scope="session")
 def assert_gradients_match(pytestconfig: pytest.Config) -> Callable[..., Any]:
-    """``numeric.check.assert_gradients_match``, with the budget and the seed of this run.
+    """Return ``numeric.check.assert_gradients_match`` with the budget and the seed of this run.
 
-    They are those of the command line, or of the configuration file, for calls that name none.
+    Calls that name neither take them from the command line or from the configuration file.
     """
     chosen = {name: _chosen(pytestconfig, name) for name in _OPTIONS}
     from numeric.check import assert_gradients_match
 
-    given = {name: value for name, value in chosen.items() if value is not None}
-    return partial(assert_gradients_match, **given)  # type: ignore[arg-type]
+    settings = {name: value for name, value in chosen.items() if value is not None}
+    return partial(assert_gradients_match, **settings)  # type: ignore[arg-type]
 
 
 def _chosen(config: pytest.Config, name: str) -> int | None:
-    """The number that an option has, or the configuration file; None if neither does."""
+    """Return an option's number from the command line or the configuration file, or None."""
     option, entry = f"--gradient-{name}", f"gradient_{name}"
     text = config.getoption(option)
     source = option if text is not None else entry

@@ -1,1 +1,1 @@
-"""The reference site: what `make docs` needs besides the pages in docs/."""
+"""The reference site: code for `make docs`, besides the pages in docs/."""

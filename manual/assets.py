@@ -1,7 +1,7 @@
-"""MathJax and Mermaid for pages that are read without a network: npm's tarballs, hashes pinned.
+"""MathJax and Mermaid for offline pages: npm's tarballs with pinned hashes.
 
-``assets.json`` names the packages, their versions, the integrity of their tarballs as npm states
-it, and the files taken out of them.  What was fetched is kept, and verified again when it is used.
+``assets.json`` names the packages, their versions, the integrity of their tarballs in npm's form,
+and the files to extract.  Fetched tarballs are cached, and verified again on each use.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ REGISTRY = "https://registry.npmjs.org"
 
 
 class AssetError(Exception):
-    """A package that cannot be fetched, or is not the pinned one."""
+    """A package that cannot be fetched, or differs from the pinned one."""
 
 
 def provide(out: Path, cache: Path, pins: Path = PINS, registry: str = REGISTRY) -> None:
-    """Write the pinned files into ``out``; tarballs are kept in ``cache``.
+    """Write the pinned files into ``out``; cache tarballs in ``cache``.
 
-    Raises AssetError where the registry does not answer, where a tarball is not the one whose
-    hash is pinned (nothing of it is kept), and where it lacks a file.
+    Raises AssetError where the registry does not answer, where a tarball has not the pinned hash
+    (nothing of it is kept), and where it lacks a file.
     """
     out.mkdir(parents=True, exist_ok=True)
     for name, pin in json.loads(pins.read_text(encoding="utf-8")).items():
@@ -46,9 +46,9 @@ def provide(out: Path, cache: Path, pins: Path = PINS, registry: str = REGISTRY)
 
 
 def _tarball(name: str, version: str, integrity: str, cache: Path, registry: str) -> bytes:
-    kept = cache / f"{name}-{version}.tgz"
-    if kept.exists() and _integrity(kept.read_bytes()) == integrity:
-        return kept.read_bytes()
+    cached = cache / f"{name}-{version}.tgz"
+    if cached.exists() and _integrity(cached.read_bytes()) == integrity:
+        return cached.read_bytes()
     url = f"{registry}/{name}/-/{name}-{version}.tgz"
     try:
         with urlopen(url, timeout=120) as answer:
@@ -56,20 +56,20 @@ def _tarball(name: str, version: str, integrity: str, cache: Path, registry: str
     except OSError as error:
         raise AssetError(
             f"{name} {version} could not be fetched from {url}: {error}. "
-            f"The site is read without a network, but built with one; or put the tarball at {kept}"
+            f"Build the site with a network, or put the tarball at {cached}"
         ) from error
     if _integrity(data) != integrity:
         raise AssetError(
             f"{url} is not the pinned package: its integrity is {_integrity(data)}, "
-            f"and {PINS.name} has {integrity}. Nothing was kept"
+            f"and {PINS.name} has {integrity}. It was not cached"
         )
     cache.mkdir(parents=True, exist_ok=True)
-    kept.write_bytes(data)
+    cached.write_bytes(data)
     return data
 
 
 def _integrity(data: bytes) -> str:
-    """The hash as npm writes it."""
+    """Write the hash in npm's form."""
     return "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
 
 

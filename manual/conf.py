@@ -44,13 +44,13 @@ exclude_patterns = [
     "tests",
 ]
 
-# Links in the pages are those that work in the repository.
+# Write links in the pages so that they work in the repository.
 myst_heading_anchors = 4
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_fence_as_directive = ["mermaid"]
 nb_execution_mode = "off"
 nb_render_markdown_format = "myst"
-nb_ipywidgets_js = {}  # widgets need a kernel, and their scripts a network: pages show the rest
+nb_ipywidgets_js = {}  # widgets need a kernel and scripts from a network: pages show the rest
 nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 nb_custom_formats = {".ipynb": "manual.extension.read_notebook"}
 
@@ -63,7 +63,7 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 
 nitpicky = True
-nitpick_ignore_regex = [("py:class", r".*")]  # types in signatures, most of which are internal
+nitpick_ignore_regex = [("py:class", r".*")]  # types in signatures, mostly internal ones
 
 html_theme = "furo"
 html_title = "symdiff"
@@ -73,7 +73,7 @@ html_extra_path = ["extra"]
 html_copy_source = False
 html_show_copyright = False
 mathjax_path = "mathjax.js"
-# As in JupyterLab: dollars are formulas in the HTML of outputs, unless that says no.
+# As in JupyterLab, dollars are formulas in the HTML of outputs, unless a class forbids it.
 myst_mathjax_classes = "tex2jax_process|mathjax_process|math|output_area|text_html"
 mathjax3_config = {"tex": {"inlineMath": [["\\(", "\\)"], ["$", "$"]]}}
 pygments_style = "friendly"

@@ -1,4 +1,4 @@
-"""What the site needs of Sphinx: rooms, drawings, and a check that no public name is missing."""
+"""The site's Sphinx extension: module tables, drawings, and a check of public names."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _titles(text: str) -> list[str]:
 
 
 class Room(SphinxDirective):
-    """``.. room:: numeric``: the names of a room, or of some of its sections."""
+    """``.. room:: numeric`` lists the names of a module, or of some of its sections."""
 
     required_arguments = 1
     option_spec = {"only": _titles, "without": _titles}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        """The tables and the entries."""
+        """Return the tables and the entries."""
         (room,) = self.arguments
         known = list(rooms.sections(room))
         only, without = self.options.get("only", known), self.options.get("without", [])
@@ -44,12 +44,12 @@ class Room(SphinxDirective):
 
 
 class Mermaid(SphinxDirective):
-    """A fence of Mermaid's text, which the page draws."""
+    """A fence with Mermaid text, which the page draws."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """The text, for the program that draws."""
+        """Return the text in the form that Mermaid's script draws."""
         return [nodes.raw("", _drawn("\n".join(self.content)), format="html")]
 
 
@@ -58,7 +58,7 @@ def _drawn(source: str) -> str:
 
 
 def read_notebook(text: str) -> nbformat.NotebookNode:
-    """A notebook whose drawings are HTML, since MyST knows no Mermaid."""
+    """Read a notebook and turn its drawings into HTML, because MyST has no Mermaid."""
     book: nbformat.NotebookNode = nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]
     for cell in book.cells:
         for output in cell.get("outputs", ()):
@@ -75,12 +75,12 @@ def _load_mermaid(app: Sphinx, page: str, _: str, context: dict[str, Any], __: A
 
 
 def _close_fences(app: Sphinx, page: str, source: list[str]) -> None:
-    """The line that ends a doctest before its fence is no part of what is shown."""
+    """Remove the blank line that ends a doctest before its fence."""
     source[0] = re.sub(r"\n\n( *```)$", r"\n\1", source[0], flags=re.MULTILINE)
 
 
 def _name_types(app: Sphinx, page: nodes.document) -> None:
-    """Types in signatures stand there as the modules name them; several classes have one name."""
+    """Resolve types in signatures to their full names; several classes share a name."""
     for reference in page.findall(addnodes.pending_xref):
         full = {"Expr": "symdiff.Expr", "Function": "numeric.Function", "Tensor": "numeric.Tensor"}
         if reference.get("refdomain") == "py":
@@ -88,7 +88,7 @@ def _name_types(app: Sphinx, page: nodes.document) -> None:
 
 
 def _check(app: Sphinx, env: BuildEnvironment) -> None:
-    """Every public name of every room has an entry, or a page."""
+    """Warn of public names without an entry or a page."""
     domain = env.domains.python_domain
     for room in rooms.ROOMS:
         for name in rooms.names(room):
@@ -98,7 +98,7 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def _read_alone(app: Sphinx, error: Exception | None) -> None:
-    """No page asks a network for what it shows."""
+    """Warn of pages that load something from a network."""
     asks = re.compile(r'<(?:script|link|img|iframe)\b[^>]*?(?:src|href)="((?:https?:)?//[^"]*)')
     for page in sorted(Path(app.outdir).rglob("*.html")) if error is None else []:
         for address in asks.findall(page.read_text(encoding="utf-8")):

@@ -1,7 +1,7 @@
-"""What the reference has: the public names of every room, by sections, as reStructuredText.
+"""The contents of the reference: public names of modules, by sections, as reStructuredText.
 
 A room is a module with a list ``__all__``.  Its page has tables with every name, and an entry for
-each below; names of one object have one entry, and the others refer to it.
+each name below.  Several names of one object share one entry; the other names refer to it.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ ROOMS = (
     "numeric.nn.utils",
     "numeric.optim",
 )
-"""An object that several rooms have is described in the first of these."""
+"""The rooms in order: an object in several of them is described in the first."""
 
 ALL = "In full"
-"""The title of a room without sections, whose table needs none."""
+"""The title for a room without sections."""
 
 SECTIONS = {"symdiff": symdiff.subjects.SUBJECTS, "numeric": numeric.subjects.SUBJECTS}
 """The subjects of rooms with many names."""
 
 
 def names(room: str) -> list[str]:
-    """The public names of a room, in order, without its version."""
+    """Return the public names of a room, in order, without its version."""
     return [name for name in _public(room) if not name.startswith("__")]
 
 
 def sections(room: str) -> dict[str, list[str]]:
-    """The names of a room under the titles of its sections; what has no section, under OTHERS."""
+    """Map the titles of a room's sections to its names; names without a section go to OTHERS."""
     of = SECTIONS.get(room)
     if of is None:
         return {ALL: sorted(names(room), key=str.lower)}
@@ -61,14 +61,14 @@ def sections(room: str) -> dict[str, list[str]]:
 
 
 def page(room: str, titles: list[str]) -> str:
-    """reStructuredText: tables of the names under these titles, then an entry for each."""
-    listed = {title: found for title, found in sections(room).items() if title in titles}
+    """Write tables of the names under these titles, then an entry for each, as reStructuredText."""
+    listed = {title: members for title, members in sections(room).items() if title in titles}
     lines: list[str] = []
-    for title, found in listed.items():
+    for title, members in listed.items():
         rubric = [f".. rubric:: {title}", ""] if len(listed) > 1 else []
-        lines += [*rubric, *_table(room, found), ""]
-    for title, found in listed.items():
-        described = [name for name in found if not _is_module(room, name)]
+        lines += [*rubric, *_table(room, members), ""]
+    for title, members in listed.items():
+        described = [name for name in members if not _is_module(room, name)]
         if described:
             lines += [title, "-" * len(title), ""]
         for name in described:
@@ -93,7 +93,7 @@ def _rows(entries: Iterable[tuple[str, Any]]) -> list[str]:
 
 
 def summary(thing: Any) -> str:
-    """The first sentence of a docstring, on one line; of a value, the value."""
+    """Return the first sentence of a docstring, on one line; for a value, the value itself."""
     kinds = (type, ModuleType, property)
     if not (isinstance(thing, kinds) or callable(thing)) or not thing.__doc__:
         return f"``{thing!r}``"
@@ -123,7 +123,7 @@ def _entry(room: str, name: str) -> list[str]:
 
 
 def _members(room: str, name: str, thing: type) -> list[str]:
-    """What a class has: entries, and in a line what says the same as a function of the room."""
+    """List the members of a class; name those in one line that equal functions of the room."""
     mine, same, writing = [], [], []
     for member in own_members(thing):
         of = member.rstrip("_")
@@ -134,12 +134,12 @@ def _members(room: str, name: str, thing: type) -> list[str]:
             (same if of == member else writing).append((member, f"{room}.{of}"))
     options = [f"   :members: {', '.join(mine)}"] if mine else []
     lines = [f"   {line}" for line in _member_table(f"{room}.{name}", thing, mine)]
-    for told, found in (
+    for words, pairs in (
         ("Methods that are functions, too: ", same),
         ("Functions that write into the tensor: ", writing),
     ):
-        links = ", ".join(f":py:obj:`{member} <{function}>`" for member, function in found)
-        lines += ["", f"   {told}{links}."] if found else []
+        links = ", ".join(f":py:obj:`{member} <{function}>`" for member, function in pairs)
+        lines += ["", f"   {words}{links}."] if pairs else []
     return [*options, "", *lines]
 
 
@@ -150,25 +150,25 @@ def _member_table(full: str, thing: type, members: list[str]) -> list[str]:
 
 
 def own_members(thing: type) -> list[str]:
-    """The public methods and properties with a docstring, without those of a public base."""
+    """Return the public methods and properties with a docstring, except a public base's."""
     ours = [
         c
         for c in thing.__mro__
         if c.__module__.split(".")[0] in ("symdiff", "numeric")
         and (c is thing or id(c) not in described())
     ]
-    found = {name: value for c in reversed(ours) for name, value in vars(c).items()}
+    members = {name: value for c in reversed(ours) for name, value in vars(c).items()}
     kinds = (FunctionType, property, classmethod, staticmethod)
     return sorted(
         name
-        for name, value in found.items()
+        for name, value in members.items()
         if not name.startswith("_") and isinstance(value, kinds) and value.__doc__
     )
 
 
 @cache
 def described() -> dict[int, str]:
-    """The name under which each public object that is no plain value is described."""
+    """Map each public object that is no plain value to the name of its entry."""
     first: dict[int, str] = {}
     for room in ROOMS:
         for name in names(room):

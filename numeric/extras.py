@@ -1,4 +1,4 @@
-"""Packages that are optional: loaded when they are needed, or else what to install."""
+"""Optional packages: import them on demand, or name the command that installs them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _EXTRAS = {
     "torch": {"torch": "PyTorch"},
     "viz": {"matplotlib": "Matplotlib", "ipywidgets": "ipywidgets"},
 }
-# Older versions are refused where they are installed: with python-flint 0.8, enclosures were wrong.
+# Refuse older versions of these modules: enclosures of python-flint 0.8 were wrong.
 _LEAST = {"flint": (0, 9)}
 
 
 def extra(name: str, what: str, module: str = "") -> Any:
-    """The module that the extra ``name`` installs, which ``what`` needs; the first of several.
+    """Import a module of the extra ``name`` for the feature ``what``; by default the first module.
 
-    Raises ImportError, which says how to install it, where it is missing or too old.
+    Raises ImportError with the command that installs it, where the module is missing or too old.
 
     >>> extra("certify", "enclose").__name__, extra("viz", "explore", "ipywidgets").__name__
     ('flint', 'ipywidgets')

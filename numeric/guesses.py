@@ -1,17 +1,17 @@
-"""Names that users of other libraries try, and what stands for them here.
+"""Names from other libraries that users try, and their equivalents here.
 
-Only errors read these tables: a name that is in one does not exist.
+Only error messages read these tables.  A name in a table does not exist in this library.
 """
 
 from __future__ import annotations
 
-_EXPRESSIONS = "it is about expressions: "
+_EXPRESSIONS = "for expressions only: "
 _MODULES = "there are no modules: parameters are tensors, layers functions of them"
 _FILES = "pickle.dump and pickle.load take tensors"
-_CONVOLUTIONS = "there are no convolutions of tensors; sd.convolve has expressions"
+_CONVOLUTIONS = "tensors have no convolutions; sd.convolve is for expressions"
 _CPU = "tensors are on the CPU"
-_CUSTOM = "numeric.autograd.Function has a derivative of yours; of formulas sd.custom"
-_SOLVERS = "SciPy's solvers take what numeric.export.scipy(f, x) has"
+_CUSTOM = "numeric.autograd.Function takes your own derivative; for formulas use sd.custom"
+_SOLVERS = "SciPy's solvers take the fields of numeric.export.scipy(f, x)"
 _RECURRENT = "write the step as a function, and the loop in Python"
 _NORMALISED = "(x - x.mean(0)) / (x.var(0, correction=0) + eps).sqrt()"
 _POOLED = {
@@ -27,16 +27,16 @@ PACKAGE: dict[str, str] = {
     "symbol": _EXPRESSIONS + "sd.symbol",
     "symbols": _EXPRESSIONS + "sd.symbols",
     "jit": "numeric.lower makes a fast function of a formula, numeric.compile one of eager code",
-    "grad": "of eager functions numeric.func.grad, of what was recorded numeric.autograd.grad, "
-    "of formulas sd.grad and the method grad of a Function",
-    "value_and_grad": "of eager functions numeric.func.grad_and_value, of a Function its method",
-    "jacobian": "numeric.autograd.functional.jacobian; of formulas sd.jacobian",
-    "hessian": "numeric.autograd.functional.hessian; of formulas sd.hessian",
+    "grad": "numeric.func.grad for eager functions, numeric.autograd.grad for recorded results, "
+    "sd.grad for formulas, the method grad for a Function",
+    "value_and_grad": "numeric.func.grad_and_value for eager functions, the method of a Function",
+    "jacobian": "numeric.autograd.functional.jacobian; for formulas sd.jacobian",
+    "hessian": "numeric.autograd.functional.hessian; for formulas sd.hessian",
     "jvp": "numeric.func.jvp",
     "vjp": "numeric.func.vjp",
-    "hvp": "numeric.autograd.functional.hvp; of formulas sd.hvp",
+    "hvp": "numeric.autograd.functional.hvp; for formulas sd.hvp",
     "gradcheck": "numeric.check.gradcheck; numeric.autograd.gradcheck has PyTorch's tolerances",
-    "check_grad": "numeric.check.audit, of a gradient written by hand",
+    "check_grad": "numeric.check.audit, for a gradient written by hand",
     "hessp": _EXPRESSIONS + "sd.hvp",
     **{
         name: f"{_EXPRESSIONS}sd.{name}"
@@ -50,7 +50,7 @@ PACKAGE: dict[str, str] = {
     **dict.fromkeys(
         ("solve_ivp", "odeint"), "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's"
     ),
-    "gradient": "of eager functions numeric.func.grad, of what was recorded t.backward()",
+    "gradient": "numeric.func.grad for eager functions, t.backward() for recorded results",
     "F": "numeric.nn.functional",
     "Parameter": "numeric.nn.Parameter",
     "Module": _MODULES,
@@ -60,7 +60,7 @@ PACKAGE: dict[str, str] = {
     "cuda": _CPU,
     "backends": _CPU,
     "mps": _CPU,
-    "utils": "numeric.nn.utils has what there is",
+    "utils": "numeric.nn.utils has the utilities of parameters",
     "FloatTensor": "numeric.tensor(data, dtype=numeric.float32)",
     "DoubleTensor": "numeric.tensor(data, dtype=numeric.float64)",
     "LongTensor": "numeric.tensor(data, dtype=numeric.int64)",
@@ -70,49 +70,49 @@ PACKAGE: dict[str, str] = {
     "jit_script": "numeric.compile",
     "complex64": "tensors are real",
     "complex128": "tensors are real",
-    "polygamma": "sd.polygamma, of expressions",
+    "polygamma": "sd.polygamma, for expressions",
     "bincount": "it has no derivative; np.bincount(t.numpy())",
-    "trapezoid": "((y[1:] + y[:-1]) / 2).sum() * dx; sd.trapezoid has expressions",
-    "cov": "c = x - x.mean(1, True), then c @ c.T / (c.shape[1] - 1); sd.cov has expressions",
+    "trapezoid": "((y[1:] + y[:-1]) / 2).sum() * dx; sd.trapezoid is for expressions",
+    "cov": "c = x - x.mean(1, True), then c @ c.T / (c.shape[1] - 1); sd.cov is for expressions",
     "cdist": "(x[:, None] - y).norm(dim=-1)",
     **dict.fromkeys(("conv1d", "conv2d"), _CONVOLUTIONS),
-    "fft": "sd.fft, of expressions",
-    "interp": "sd.interp, of expressions",
-    "sparse": "tensors are dense; sd.sparsity says where a Jacobian may be other than 0",
-    "distributions": "numeric.randn and others draw numbers; densities are formulas of yours",
+    "fft": "sd.fft, for expressions",
+    "interp": "sd.interp, for expressions",
+    "sparse": "tensors are dense; sd.sparsity finds the entries of a Jacobian that may not be 0",
+    "distributions": "numeric.randn and others draw numbers; write densities as formulas",
     "save_for_backward": "a method of ctx in numeric.autograd.Function",
     **dict.fromkeys(("custom_jvp", "custom_vjp", "custom_gradient"), _CUSTOM),
-    "jacfwd": "numeric.func.jacfwd; of formulas sd.jacobian",
-    "jacrev": "numeric.func.jacrev; of formulas sd.jacobian",
-    "stop_gradient": "t.detach(); of formulas sd.detach",
+    "jacfwd": "numeric.func.jacfwd; for formulas sd.jacobian",
+    "jacrev": "numeric.func.jacrev; for formulas sd.jacobian",
+    "stop_gradient": "t.detach(); for formulas sd.detach",
     "random": "numeric.rand, numeric.randn, numeric.manual_seed ...",
     "ndarray": "numeric.Tensor; Functions take NumPy's arrays",
     "block_until_ready": "a call has its value when it returns",
     **dict.fromkeys(("nlpsol", "Opti", "root", "optimize"), _SOLVERS),
     **dict.fromkeys(
-        ("brentq", "newton", "fsolve", "nsolve"), "sd.root(f, x0), of formulas; " + _SOLVERS
+        ("brentq", "newton", "fsolve", "nsolve"), "sd.root(f, x0), for formulas; " + _SOLVERS
     ),
     "integrator": "numeric.export.solve_ivp(rhs, y) has fun and jac for SciPy's solver",
     "approx_fprime": "numeric.check.derivative; exactly, the method grad of a Function",
     "codegen": _CODE,
-    "bfloat16": "numeric.float16, float32 and float64 are what there is",
+    "bfloat16": "the only floating dtypes are numeric.float16, float32 and float64",
     "lstsq": "numeric.linalg.lstsq",
     "svd": "numeric.linalg.svd",
     "symeig": "numeric.linalg.eigh",
     "sparse_coo_tensor": "tensors are dense",
-    "block_diag": "numeric.cat of rows that numeric.cat made",
-    **{name: f"sd.{name}, of expressions" for name in ("i0", "erfcx", "vander")},
-    "mvlgamma": "sd.multigammaln, of expressions",
+    "block_diag": "numeric.cat of rows made by numeric.cat",
+    **{name: f"sd.{name}, for expressions" for name in ("i0", "erfcx", "vander")},
+    "mvlgamma": "sd.multigammaln, for expressions",
     "batch_norm": _NORMALISED,
     **_POOLED,
     "onnx": "pickle.dump takes Functions, and F.source of a lowered F is NumPy code",
-    "fx": "t.draw() shows what was recorded; sd.from_function makes a formula of NumPy code",
+    "fx": "t.draw() shows the record; sd.from_function makes a formula of NumPy code",
     "distributed": "there is one process, on the CPU",
-    "profiler": "Python's cProfile sees all that runs",
-    "stft": "sd.fft of parts of the signal, of expressions",
-    "lu": "linalg.solve and linalg.det; their factors have no name here",
+    "profiler": "Python's cProfile sees every call",
+    "stft": "sd.fft of parts of the signal, for expressions",
+    "lu": "linalg.solve and linalg.det; their factors are not public",
 }
-"""Of the package ``numeric``."""
+"""Names tried in the package ``numeric``."""
 
 NN: dict[str, str] = {
     "Module": _MODULES,
@@ -149,7 +149,7 @@ NN: dict[str, str] = {
     **dict.fromkeys(("Transformer", "MultiheadAttention"), _MODULES),
     "init": "tensors fill themselves: t.uniform_(-a, a), t.normal_(0, s)",
 }
-"""Of ``numeric.nn``."""
+"""Names tried in ``numeric.nn``."""
 
 FUNCTIONAL: dict[str, str] = {
     **dict.fromkeys(("conv1d", "conv2d"), _CONVOLUTIONS),
@@ -165,35 +165,35 @@ FUNCTIONAL: dict[str, str] = {
     "scaled_dot_product_attention": "softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v",
     "cosine_similarity": "(x * y).sum(1) / (x.norm(dim=1) * y.norm(dim=1))",
 }
-"""Of ``numeric.nn.functional``."""
+"""Names tried in ``numeric.nn.functional``."""
 
 OPTIM: dict[str, str] = {
     "LBFGS": "scipy.optimize.minimize, with fun and jac of numeric.export.scipy",
-    "RMSprop": "SGD, Adam and AdamW are what there is",
+    "RMSprop": "the only optimisers are SGD, Adam and AdamW",
     **dict.fromkeys(
         ("Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"),
-        "SGD, Adam and AdamW are what there is",
+        "the only optimisers are SGD, Adam and AdamW",
     ),
     "lr_scheduler": 'set group["lr"] of optimizer.param_groups',
 }
-"""Of ``numeric.optim``."""
+"""Names tried in ``numeric.optim``."""
 
 AUTOGRAD: dict[str, str] = {
     "forward_ad": "numeric.func.jvp",
-    "profiler": "Python's cProfile sees all that runs",
+    "profiler": "Python's cProfile sees every call",
     "hvp": "autograd.functional.hvp",
-    "gradgrad": "autograd.grad of what autograd.grad gave with create_graph=True",
+    "gradgrad": "autograd.grad of a result of autograd.grad with create_graph=True",
     "hessian": "autograd.functional.hessian",
     "jacobian": "autograd.functional.jacobian",
 }
-"""Of ``numeric.autograd``."""
+"""Names tried in ``numeric.autograd``."""
 
 FUNC: dict[str, str] = {
     "functional_call": "there are no modules: write a function of the parameters",
     "linearize": "func.jvp, at the same point for every tangent",
     "functionalize": "functions are traced as they are",
 }
-"""Of ``numeric.func``."""
+"""Names tried in ``numeric.func``."""
 
 _SCIPY = "export.scipy(f, x) has fun, jac, hess and hessp"
 
@@ -206,7 +206,7 @@ EXPORT: dict[str, str] = {
     **dict.fromkeys(("c", "C", "ccode", "codegen"), _CODE),
     "latex": "f.latex()",
 }
-"""Of ``numeric.export``."""
+"""Names tried in ``numeric.export``."""
 
 CHECK: dict[str, str] = {
     **dict.fromkeys(("check_grads", "check_grad", "check"), "check.audit, or check.gradcheck"),
@@ -219,26 +219,26 @@ CHECK: dict[str, str] = {
     "bounds": "check.enclose(f, {x: (lower, upper)})",
     "ulps": "check.certify(F, {x: (lower, upper)}), or .ulps of an audit's findings",
 }
-"""Of ``numeric.check``."""
+"""Names tried in ``numeric.check``."""
 
 SHOW: dict[str, str] = {
     **dict.fromkeys(("explain", "derivation", "chain_rule", "trace"), "show.steps(f, x, at={...})"),
     "text": "sd.text",
     "latex": "sd.latex",
 }
-"""Of ``numeric.show``."""
+"""Names tried in ``numeric.show``."""
 
 STEPS: dict[str, str] = dict.fromkeys(
     ("save", "savefig", "write", "to_html", "to_latex"),
     "Path(name).write_text takes .html(), .latex() or .text()",
 )
-"""Of what ``numeric.steps`` returns."""
+"""Names tried on the result of ``numeric.steps``."""
 
 GRAD_FN: dict[str, str] = dict.fromkeys(
     ("_saved_self", "_saved_other", "_saved_result", "_saved_exponent", "_saved_mat2"),
     "t.draw() shows what every operation of the record saved",
 )
-"""Of the records of operations, which PyTorch gives attributes for what they saved."""
+"""PyTorch's attributes for saved tensors, tried on records of operations."""
 
 FUNCTION: dict[str, str] = {
     "gradient": "F.grad(x)",
@@ -252,7 +252,7 @@ FUNCTION: dict[str, str] = {
         ("expr", "formula", "to_sympy", "evalf", "simplify"), "F.outputs are its formulas"
     ),
     **dict.fromkeys(
-        ("compile", "numpy"), "it is a NumPy function already, and F.source its source"
+        ("compile", "numpy"), "F is a NumPy function already; F.source is its source code"
     ),
     "jac": "F.jacobian(x)",
     "hess": "F.hessian(x)",
@@ -265,18 +265,18 @@ FUNCTION: dict[str, str] = {
     **dict.fromkeys(("n_out", "nout", "size1_out"), "F.outputs are the formulas"),
     "factory": "numeric.lower of sd.grad(f, x), sd.jacobian(f, x) ...",
 }
-"""Of Functions."""
+"""Names tried on Functions."""
 
 ARGUMENT: dict[str, str] = dict.fromkeys(
     ("argnums", "argnum"), "derivatives take wrt=x, or wrt=[x, y]"
 )
-"""Of arguments of Functions and of their derivatives."""
+"""Names tried as arguments of Functions and of their derivatives."""
 
 LINALG: dict[str, str] = {
     **dict.fromkeys(("lu", "lu_factor", "lu_solve"), "linalg.solve and linalg.det"),
-    "eig": "linalg.eigh, of symmetric matrices",
+    "eig": "linalg.eigh, for symmetric matrices",
 }
-"""Of ``numeric.linalg``."""
+"""Names tried in ``numeric.linalg``."""
 
 TENSOR: dict[str, str] = {
     **dict.fromkeys(("cuda", "pin_memory"), _CPU),
@@ -285,4 +285,4 @@ TENSOR: dict[str, str] = {
     "lu": PACKAGE["lu"],
     **dict.fromkeys(("evalf", "subs", "simplify", "latex"), _EXPRESSIONS + "t.expr is the formula"),
 }
-"""Of tensors."""
+"""Names tried on tensors."""

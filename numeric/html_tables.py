@@ -1,4 +1,4 @@
-"""HTML of what notebooks show: everything in it is escaped, and the theme of the page holds."""
+"""HTML for notebooks: all text is escaped, and the theme of the page applies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
-"""The classes of HTML in which MathJax looks for no formulas."""
+"""The classes of HTML in which MathJax searches for no formulas."""
 
 
 def table(
@@ -20,13 +20,13 @@ def table(
     named: bool = False,
     words: bool = False,
 ) -> str:
-    r"""Cells as HTML, row by row; lines of a text stay lines.
+    r"""Write cells as an HTML table, row by row; keep the lines of a text.
 
     Args:
-        rows: what is in the cells.
+        rows: the contents of the cells.
         head: the names of the columns.
         named: whether the first cell of each row is the name of the row.
-        words: whether cells are read from the left, as numbers are not.
+        words: whether to align cells at the left, as text rather than numbers.
 
     >>> table([["x < y", "a\nb"]])
     '<table><tbody><tr><td>x &lt; y</td><td>a<br>b</td></tr></tbody></table>'
@@ -45,20 +45,20 @@ def table(
 
 
 def paragraph(*lines: object) -> str:
-    """Lines of text."""
+    """Write lines of text as a paragraph."""
     return f"<p>{'<br>'.join(map(_lines, lines))}</p>"
 
 
 def headline(line: object) -> str:
-    """A line of text that says the most."""
+    """Write the most important line of a text."""
     return f"<p><b>{_lines(line)}</b></p>"
 
 
 def literal(text: str) -> str:
-    r"""A text as HTML, in which nothing is a tag, and nothing opens or closes a formula.
+    r"""Write a text as HTML without tags, in which no sign opens or closes a formula.
 
-    MathJax finds a formula in text between two of its signs without a tag in it.  A sign is alone
-    in a tag here, for pages that do not know the classes that make MathJax pass over a text.
+    MathJax finds a formula between two of its signs in text without a tag.  So each sign gets its
+    own tag, for pages that ignore the classes that keep MathJax out.
 
     >>> literal("a $x$"), literal(r"\(x<y\)")
     ('a <span>$</span>x<span>$</span>', '<span>\\</span>(x&lt;y<span>\\</span>)')
@@ -76,5 +76,5 @@ def _lines(content: object) -> str:
 
 
 def page(*parts: str) -> str:
-    """The parts of one output, in which nothing is read as LaTeX: dollars are dollars."""
+    """Join the parts of one output; nothing in it is read as LaTeX."""
     return f'<div class="{NO_FORMULAS}">{"".join(parts)}</div>'

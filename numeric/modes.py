@@ -1,4 +1,4 @@
-"""Modes of execution, per thread and per asynchronous task: whether operations are recorded.
+"""Modes of execution, per thread and per asynchronous task: recording, inference, anomalies.
 
 A mode is an immutable value in one context variable; new threads start with recording on.
 """
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Mode(NamedTuple):
-    """What operations do besides computing.
+    """The behaviour of operations beyond computing.
 
-    ``grad``: they are recorded.  ``inference``: their results can never be.  ``anomaly``: each
-    record keeps where it was made; ``nan``: and cotangents are searched for nan.  ``packing``: the
-    functions (pack, unpack) through which saved tensors pass; ``sealed``: why they may not, the
-    message of the error.  ``tracing``: the trace that operations go to, instead of being done.
-    ``keeping``: the operands of what is recorded, by their records, so that they live on.
-    ``below``: the mode to come back to; ``by``: the context that set this one.
+    ``grad``: record operations.  ``inference``: results can never be recorded.  ``anomaly``: each
+    record keeps the place of its call; with ``nan``, cotangents are searched for nan, too.
+    ``packing``: functions (pack, unpack) for saved tensors; ``sealed``: the error message if these
+    are forbidden.  ``tracing``: the trace that receives operations instead of running them.
+    ``keeping``: operands of records, by record, so that they stay alive.  ``below``: the mode to
+    restore; ``by``: the context that set this mode.
     """
 
     grad: bool = True
@@ -41,7 +41,7 @@ class Mode(NamedTuple):
     by: Context | None = None
 
     def special(self) -> bool:
-        """Whether more happens, or something else, than computing and recording."""
+        """Whether operations do something else than computing and recording."""
         return bool(
             self.inference
             or self.anomaly
@@ -51,14 +51,14 @@ class Mode(NamedTuple):
         )
 
 
-# The ordinary mode, in which nothing but recording is on; hot paths compare with it by identity.
+# The ordinary mode only records; hot paths compare with it by identity.
 RECORD = Mode()
 
 _mode: ContextVar[Mode] = ContextVar("mode", default=RECORD)
 current = _mode.get
 
 
-# The mode that is entered most often is made once.
+# The most frequent mode is created once.
 _OFF = {"grad": False}
 _QUIET = RECORD._replace(grad=False, below=RECORD)
 
@@ -91,18 +91,18 @@ class Switch(Context):
         self.changes = changes
 
     def changed(self, outer: Mode) -> Mode:
-        """The mode ``outer`` with some fields changed."""
+        """Return the mode ``outer`` with some fields changed."""
         if outer is RECORD and self.changes == _OFF:
             return _QUIET
         return outer._replace(**self.changes, below=outer, by=self)
 
     def unmarked(self, inside: Mode) -> Mode:
-        """The value outside: the ordinary one of the mode that was made once, which is by none."""
+        """Return the mode outside; the shared quiet mode knows no context to return to."""
         return RECORD if self.changes == _OFF else inside
 
 
 class Setting(Switch):
-    """A switch that is already on when it is made; leaving it restores the mode before."""
+    """A switch that acts on creation; leaving it restores the mode before."""
 
     __slots__ = ("before",)
 
@@ -118,7 +118,7 @@ class Setting(Switch):
         _mode.set(self.before)
 
     def __call__(self, function: F) -> F:
-        """``function``, run with the mode; the mode that was set at once is taken back."""
+        """Wrap ``function`` to run in this mode, and undo the immediate change of the mode."""
         _mode.set(self.before)
         return super().__call__(function)
 
@@ -128,7 +128,7 @@ def no_grad() -> Switch: ...
 @overload
 def no_grad(function: F) -> F: ...
 def no_grad(function: F | None = None) -> Switch | F:
-    """A context in which nothing is recorded and no residuals are kept; also a decorator.
+    """Return a context in which nothing is recorded and no residuals are kept; also a decorator.
 
     Results are leaves that require no gradient.
 
@@ -145,7 +145,7 @@ def enable_grad() -> Switch: ...
 @overload
 def enable_grad(function: F) -> F: ...
 def enable_grad(function: F | None = None) -> Switch | F:
-    """A context, inside ``no_grad``, in which operations are recorded again; also a decorator.
+    """Return a context, inside ``no_grad``, that records operations again; also a decorator.
 
     >>> with no_grad(), enable_grad():
     ...     is_grad_enabled()
@@ -156,7 +156,7 @@ def enable_grad(function: F | None = None) -> Switch | F:
 
 
 def set_grad_enabled(mode: bool) -> Setting:
-    """Recording on or off from now on; as a context, until it is left; also a decorator.
+    """Turn recording on or off from now on; as a context, until it is left; also a decorator.
 
     >>> with set_grad_enabled(False):
     ...     is_grad_enabled()
@@ -168,7 +168,7 @@ def set_grad_enabled(mode: bool) -> Setting:
 
 
 def inference_mode(mode: Any = True) -> Any:
-    """As ``no_grad``, and new tensors can never become part of a record; also a decorator.
+    """Turn off recording, and make new tensors that no record can keep; also a decorator.
 
     >>> with inference_mode():
     ...     is_inference_mode_enabled(), is_grad_enabled()

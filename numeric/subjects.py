@@ -1,11 +1,11 @@
-"""The subjects of numeric's public names, and the modules that these come from."""
+"""The subjects of numeric's public names, and the modules that define the names."""
 
 from __future__ import annotations
 
 SUBJECTS: dict[str, tuple[str, ...]] = {
     "Lowering": ("lowering.function", "lowering.reference", "shards.sharded"),
     "Tensors": ("eager.tensor",),
-    "Rooms": ("(module)",),
+    "Modules": ("(module)",),
     "Making tensors": ("ops.creation", "ops.conversions", "ops.random_numbers"),
     "Modes and transforms": ("modes", "tracing.compiling", "func", "tracing.vmap"),
     "Drawings, steps and plots": ("show",),

@@ -1,8 +1,8 @@
-"""Types of arrays and of plain arguments that several packages name, for type checkers.
+"""Types of arrays and plain arguments that several packages share, for type checkers.
 
 Import them under ``TYPE_CHECKING``.  This module imports nothing of the project; types that name a
-Tensor stand in ``numeric.eager.types``.  An array of any shape and dtype is ``np.ndarray``, a dtype
-of NumPy's is ``np.dtype``, and a value that is only passed on is ``object``.
+Tensor are in ``numeric.eager.types``.  ``np.ndarray`` means an array of any shape and dtype,
+``np.dtype`` a NumPy dtype, and ``object`` a value that is only passed on.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Arguments and results of kernels: arrays of any dtype, NumPy's scalars, and numbers.
+# Arguments and results of kernels: arrays of any dtype, NumPy scalars, and numbers.
 Values: TypeAlias = "np.ndarray | np.number | float"
-# Arguments: axes, lengths.
+# Axes and lengths as arguments.
 Dims: TypeAlias = "SupportsIndex | tuple[SupportsIndex, ...] | list[int] | list[SupportsIndex]"
 SizeLike: TypeAlias = "SupportsIndex | Sequence[SupportsIndex]"
-# An op's other parameters: they go into the formula, and into the key of its compiled form.
+# Other parameters of an op: they enter the formula, and the key of its compiled form.
 Params: TypeAlias = tuple[Hashable, ...]
-# Arrays in double precision; such an array or one number; arrays of truth values, which choose.
+# Arrays in double precision; such an array or one number; boolean arrays for selections.
 Doubles: TypeAlias = "NDArray[np.float64]"
 Reals: TypeAlias = "Doubles | float"
 Mask: TypeAlias = "NDArray[np.bool]"

@@ -1,10 +1,10 @@
-"""Floating-point warnings off, at a cost that an operation on one element can bear.
+"""Turn off floating-point warnings, cheaply enough for an operation on one element.
 
-Eager operations follow IEEE arithmetic without a word, as programs written for PyTorch expect.
-``numpy.errstate`` takes a microsecond, about the time of the operation itself, so its context
-variable is set directly where NumPy has it; elsewhere ``seterr`` is used.
+Eager operations follow IEEE arithmetic without warnings, as PyTorch programs expect.
+``numpy.errstate`` takes a microsecond, about the time of the operation itself.  So this module sets
+its context variable directly where NumPy has it, and calls ``seterr`` elsewhere.
 
-What is to be restored is read before anything changes, so that an interrupt anywhere leaves the
+Read the state to restore before changing anything.  Then an interrupt at any point leaves the
 warnings as they were::
 
     before = noise()
@@ -24,9 +24,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-noise: Callable[[], Any]  # what is reported now, and how
+noise: Callable[[], Any]  # returns the current reports and their form
 set_noise: Callable[[Any], object]
-SILENCE: Any  # nothing is reported
+SILENCE: Any  # report nothing
 
 try:
     from numpy._core.umath import _extobj_contextvar, _make_extobj
@@ -38,5 +38,5 @@ except (ImportError, AttributeError, TypeError):  # pragma: no cover  # another 
     SILENCE = dict.fromkeys(noise(), "ignore")
 
     def set_noise(state: Any) -> object:
-        """Report what ``state`` says, which ``noise`` told."""
+        """Set the reports to ``state``, a result of ``noise``."""
         return np.seterr(**state)
