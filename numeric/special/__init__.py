@@ -1,14 +1,14 @@
 """The scalar vocabulary as functions of NumPy arrays, and of Python floats.
 
-What ``numpy`` and ``math`` have is taken from there, by the name that the class of a function says;
-the rest is written here.
+Functions of ``numpy`` and ``math`` come from there, under the names in the class of each function.
+This package implements the others.
 
 ``NUMPY`` takes arrays or numbers, keeps float32 and promotes integers where the result is real.
-``MATH`` takes Python floats, at a tenth of the cost, and raises ValueError, OverflowError or
-ZeroDivisionError where ``math`` does: the caller then redoes the call with ``NUMPY``, which has
+``MATH`` takes Python floats at a tenth of the cost.  It raises ValueError, OverflowError or
+ZeroDivisionError where ``math`` does.  The caller then repeats the call with ``NUMPY``, which has
 the IEEE answer.  Both are accurate to a few ulp wherever the value can be represented.
 
-The error function and the gamma family of arrays are SciPy's, imported when first called.
+The error function and the gamma family of arrays are SciPy's, imported on the first call.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 def needs_scipy(name: str) -> bool:
-    """Whether the array function called ``name`` is one of SciPy's.
+    """Whether the array function called ``name`` comes from SciPy.
 
     >>> needs_scipy("erf"), needs_scipy("sinc")
     (True, False)
@@ -68,14 +68,14 @@ def needs_scipy(name: str) -> bool:
 
 
 def require_scipy(name: str) -> None:
-    """Raise Unsupported if ``name`` needs SciPy and it is not installed; SciPy is not imported."""
+    """Raise Unsupported if ``name`` needs SciPy and it is missing; do not import SciPy."""
     if needs_scipy(name) and importlib.util.find_spec("scipy") is None:
         raise Unsupported(f'{name} needs SciPy: pip install "symdiff-numeric[scipy]"')
 
 
 @cache
 def _scipy(name: str) -> ModuleType:
-    """SciPy's special functions, for the function called ``name``; or say that they are missing."""
+    """Return SciPy's special functions for ``name``, or raise Unsupported if they are missing."""
     require_scipy(name)
     return importlib.import_module("scipy.special")
 
@@ -84,8 +84,8 @@ def _scipy(name: str) -> ModuleType:
 
 
 def _sigmoid(x: Values) -> Values:
-    # e^-|x| never overflows, and each sign of x has a form without cancellation.  Of mixed signs a
-    # selection takes five times as long as a second exponential.
+    # e^-|x| never overflows, and each sign of x has a form without cancellation.  For mixed signs,
+    # a selection takes five times as long as a second exponential.
     share: Values = np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
     return share
 
@@ -114,7 +114,7 @@ def _exp_share(a: Values, b: Values) -> Values:
 
 @contained
 def _difference(a: Values, b: Values) -> Values:
-    with np.errstate(invalid="ignore"):  # inf - inf, which the selection replaces
+    with np.errstate(invalid="ignore"):  # inf - inf, which the selection below replaces
         difference = np.subtract(a, b)
     return np.where(np.equal(a, b), 0, difference)[()]
 
@@ -122,7 +122,7 @@ def _difference(a: Values, b: Values) -> Values:
 def _sech(x: Values) -> Values:
     e = np.exp(-np.abs(x))
     d = e * e
-    d += 1  # in place, as new arrays would cost more than the exponential
+    d += 1  # in place: new arrays would cost more than the exponential
     e += e
     e /= d
     return e
@@ -163,7 +163,7 @@ def _cosine(a: Values, b: Values) -> Values:
     r = np.hypot(a, b)
     kind = np.finfo(r.dtype)
     short, long = r < 4 * kind.tiny, r > kind.max
-    if np.any(short | long):  # a length of few digits, or of none: scaled by a power of 2
+    if np.any(short | long):  # a length with few digits, or an infinite one: scale by a power of 2
         scale = np.where(short, 4 / kind.eps, np.where(long, 0.25, 1)).astype(r.dtype)
         a, b = a * scale, b * scale
         r = np.hypot(a, b)
@@ -171,9 +171,9 @@ def _cosine(a: Values, b: Values) -> Values:
 
 
 def _planar(name: str) -> Callable[..., Values]:
-    """A derivative of hypot or atan2 (``symdiff.scalars.vocabulary.planar``).
+    """Return a function for a derivative of hypot or atan2 (``symdiff.scalars.vocabulary.planar``).
 
-    Exponents are kept apart unless all lengths and coordinates are moderate.
+    Exponents are separated unless all lengths and coordinates are moderate.
     """
 
     def of_one(n: int, m: int, a: Reals, b: Reals) -> Reals:
@@ -220,7 +220,7 @@ def _is_moderate(x: Reals) -> bool:
 
 
 def _products(terms: tuple[tuple[int, int, int], ...], c: Reals, s: Reals) -> list[Reals]:
-    """The terms k c^i s^j."""
+    """Return the terms k c^i s^j."""
     return [math.prod((c,) * i + (s,) * j, start=k) for i, j, k in terms]
 
 
@@ -239,26 +239,26 @@ def _math_planar(name: str) -> Callable[..., float]:
     return of_floats
 
 
-_NEAR_1 = 1e-20  # so that no product of a few factors leaves the floats
+_NEAR_1 = 1e-20  # a product of a few factors of this size is still a normal float
 
 
 def _bose_order(n: int, x: Doubles) -> Doubles:
-    """By the polynomial in 1/(e^|x| - 1), whose terms are positive; e^-x is its tail."""
+    """Sum the polynomial in 1/(e^|x| - 1), whose terms are positive; e^-x is its tail."""
     size = np.abs(x)
     far = size > _FAR
     b = 1 / np.expm1(np.where(far, _FAR, size))
-    near = b > _POLE  # where the first term is all
+    near = b > _POLE  # the first term dominates all others
     total = np.where(near, math.factorial(n) * b ** (n + 1), 0)
     if not np.all(near):
         value = polynomials.horner(bose_polynomial(n), np.where(near, 1, b))
         total = np.where(near, total, np.where(np.isnan(value) & ~np.isnan(x), np.inf, value))
     total = np.where(far, np.exp(-size), total)
     if n == 0:
-        return np.where(x < 0, -1 - total, total)  # as the others: errors of b may cancel
+        return np.where(x < 0, -1 - total, total)  # as for other orders, errors of b may cancel
     return -total if n % 2 else np.where(x < 0, -total, total)
 
 
-_FAR = 40.0  # from here on all derivatives are ±e^-x to the last bit
+_FAR = 40.0  # beyond, all derivatives are ±e^-x to the last bit
 _POLE = 1e18
 
 
@@ -296,7 +296,7 @@ def _clip(x: Values, lo: Values, hi: Values) -> Values:
 
 def _erfc(x: Doubles) -> Doubles:
     value: Doubles = _scipy("erfc").erfc(x)
-    tail = (x > _ERFC_TAIL) & (value == 0)  # SciPy has 0 for subnormal numbers
+    tail = (x > _ERFC_TAIL) & (value == 0)  # SciPy returns 0 for subnormal numbers
     if not np.any(tail):
         return value
     inside = np.where(tail, x, _ERFC_TAIL)
@@ -308,7 +308,7 @@ _ERFC_TAIL = 26.0
 
 def _erfcinv(x: Doubles) -> Doubles:
     value: Doubles = _scipy("erfcinv").erfcinv(x)
-    tiny = (x > 0) & (x < _NORMAL)  # SciPy has infinity for the smallest
+    tiny = (x > 0) & (x < _NORMAL)  # SciPy returns infinity for the smallest numbers
     if not np.any(tiny):
         return value
     # Newton for log erfc(y) = log erfcx(y) - y², whose slope is -2/(√π erfcx(y)).
@@ -321,18 +321,18 @@ def _erfcinv(x: Doubles) -> Doubles:
 
 
 def _erfcinv_slope(x: Doubles) -> Doubles:
-    # e^(-y²) = erfc(y)/erfcx(y) = x/erfcx(y) at y = erfcinv(x), whose square would lose digits.
+    # e^(-y²) = erfc(y)/erfcx(y) = x/erfcx(y) at y = erfcinv(x); squaring y would lose digits.
     outside = np.equal(x, 0)
     at = np.where(outside, 1, x)
     y = _erfcinv(at)
-    body = np.abs(y) < 0.5  # where the square is small, and the quotient is the less exact one
+    body = np.abs(y) < 0.5  # here the square is small, and the quotient is less exact
     power = np.where(body, np.exp(np.where(body, y, 0) ** 2), _scipy("erfcinv").erfcx(y) / at)
     slope = -math.sqrt(math.pi) / 2 * power
     return np.where(outside, -np.inf, slope)
 
 
 def _ndtr(x: Doubles) -> Doubles:
-    # Far out the error of x/√2 would be multiplied by x².
+    # Far out the error of x/√2 would grow by the factor x².
     far = x < -1
     tail, rest = np.where(far, x, -1), np.where(far, 0, x)
     scaled = _scipy("ndtr").erfcx(tail / -_ROOT_2)
@@ -345,7 +345,7 @@ def _ndtri(p: Doubles) -> Doubles:
 
 @contained
 def _log_ndtr(x: Doubles) -> Doubles:
-    far = x < -1  # where the exponential may underflow
+    far = x < -1  # the exponential may underflow here
     tail, rest = np.where(far, x, -1), np.where(far, 0, x)
     with np.errstate(divide="ignore"):
         logarithm = np.log(_scipy("log_ndtr").erfcx(tail / -_ROOT_2) / 2) - tail * tail / 2
@@ -378,7 +378,7 @@ def _fresnel_cosine(x: Doubles) -> Doubles:
 
 
 def _with_waves(x: Doubles, near: Doubles, wave: Callable[[Doubles], Doubles]) -> Doubles:
-    """Far out 1/2 less a wave of size 1/(πx), whose phase SciPy does not reduce exactly."""
+    """Far out, subtract a wave of size 1/(πx) from 1/2, because SciPy does not reduce its phase."""
     size = np.abs(x)
     far = size > _FRESNEL_FAR
     at = np.where(far & np.isfinite(x), size, _FRESNEL_FAR)
@@ -409,9 +409,9 @@ def _hyperbolic_order(sinh: bool, n: int, x: Doubles) -> Doubles:
 
 
 def _half_turns(x: Doubles) -> Doubles:
-    """x²/2 modulo 2, from -1 to 1; but of the fraction's square, nothing is rounded."""
+    """Return x²/2 modulo 2, from -1 to 1, rounded only in the square of the fraction."""
     nearest = np.rint(x)
-    rest = x - nearest  # as many bits as the integer leaves it, so that the product is exact
+    rest = x - nearest  # has the bits that the integer leaves, so that the product is exact
     phase = np.remainder(nearest, 2) + np.fmod(2 * np.fmod(nearest * rest, 2), 4)
     phase = phase - 4 * np.rint(phase / 4)
     half: Doubles = (phase + rest * rest) / 2
@@ -431,7 +431,7 @@ _NORMAL = 2.0**-1022
 
 
 def _in_double(name: str, function: Callable[..., Values]) -> Callable[..., Values]:
-    """``function`` of float64 arrays of one shape as a function of numbers and of any arrays."""
+    """Extend ``function`` of float64 arrays of one shape to numbers and to any arrays."""
 
     def of_any(*args: Values) -> Values:
         if needs_scipy(name):
@@ -450,10 +450,9 @@ def _of_order(
     function: Callable[..., Values],
     *kinds: Callable[[str, float], float],
 ) -> Callable[..., Values]:
-    """``function`` of orders and float64 arrays, for orders that are numbers or arrays.
+    """Extend ``function`` of orders and float64 arrays to orders that are numbers or arrays.
 
-    There is one order for each of ``kinds``, which says what numbers it may be; without them one
-    integer.
+    There is one order for each of ``kinds``, which checks its values; by default a single integer.
     """
     kinds = kinds or (integer_order,)
 
@@ -467,7 +466,7 @@ def _of_order(
         dtype = np.result_type(*xs, np.float32)
         if len(xs) == 1 and all(isinstance(n, float | int) for n in args[: len(kinds)]):
             return np.asarray(of_one(args[: len(kinds)], [xs[0].astype(np.float64)]), dtype)[()]
-        distinct = [np.unique(n) for n in args[: len(kinds)]]  # before there is one per element
+        distinct = [np.unique(n) for n in args[: len(kinds)]]  # before broadcasting, while few
         arrays = np.broadcast_arrays(*args[: len(kinds)], *(x.astype(np.float64) for x in xs))
         orders, xs = arrays[: len(kinds)], list(arrays[len(kinds) :])
         if all(n.size == 1 for n in distinct):
@@ -491,7 +490,7 @@ def _gammasgn(x: Doubles) -> Doubles:
 _polygamma = _of_order("polygamma", lambda n, x: gammas.polygamma(n, x) if n else gammas.digamma(x))
 
 
-# The sine and cosine of πx, exactly reduced: x less the nearest integer carries no rounding.
+# The sine and cosine of πx, exactly reduced: subtracting the nearest integer does not round.
 
 
 def _sincos_pi(x: Values) -> tuple[Values, Values]:
@@ -510,8 +509,8 @@ def _sinc(x: Values) -> Values:
 def _sinc_order(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of sinc: πⁿ·fₙ(t), t = πx, by the recurrence t·fₙ + n·fₙ₋₁ = sin⁽ⁿ⁾ t.
 
-    Upwards a rounding error grows by n/|t| at each step, downwards by |t|/n: upwards is right for
-    |t| >= n, downwards (Miller) for the others.  The downward start is an arbitrary f far above.
+    Upwards a rounding error grows by n/|t| at each step, downwards by |t|/n.  So |t| >= n goes
+    upwards, and the others go downwards (Miller), from an arbitrary f far above.
     """
     t = np.pi * x
     sine, cosine = _sincos_pi(x)
@@ -533,30 +532,30 @@ def _sinc_order(n: int, x: Doubles) -> Doubles:
     return np.where(tiny, _sinc_leading(n, np.where(tiny, x, 0), np.ldexp), value)
 
 
-_SINC_LEADING_BELOW = 1e-10  # where the square of t is below 2^-53
+_SINC_LEADING_BELOW = 1e-10  # the square of t is below 2^-53
 
 
 def _sinc_leading(n: int, x: Reals, ldexp: Callable[[Reals, int], Reals]) -> Reals:
-    """The first term of the series of the n-th derivative, a number or a multiple of x.
+    """The first term of the series of the n-th derivative: a number, or a multiple of x.
 
-    The recurrence would round there to multiples of the smallest subnormal number, n times.
+    Here the recurrence would round n times to multiples of the smallest subnormal number.
     """
     odd = n % 2
     scale, exponent = _power_of_pi(n + odd)
     coefficient = (-1.0) ** ((n + odd) // 2) * scale / (n + odd + 1)
-    first = min(exponent, 1000)  # x is so small that this is exact
+    first = min(exponent, 1000)  # exact, because x is so small
     return ldexp(coefficient * ldexp(x if odd else 1 + 0 * x, first), exponent - first)
 
 
 @cache
 def _power_of_pi(n: int) -> tuple[float, int]:
-    """The n-th power of π as a float and a power of 2; that of the float π loses n/2 ulp."""
+    """πⁿ as a float and a power of 2; powers of the float π would lose n/2 ulp."""
     _, mantissa, exponent, bits = libmp.mpf_pow_int(libmp.mpf_pi(96), n, 96, "n")
     return int(mantissa) / (1 << bits), exponent + bits
 
 
 def _start(n: int) -> int:
-    """Where the downward recurrence starts, for |t| < max(n, 1).
+    """Return the start of the downward recurrence, for |t| < max(n, 1).
 
     It starts at 0 instead of at an f of at most 1/(start + 1).  That error ends multiplied by
     Π |t|/k over n < k <= start, below 2^-53 of the result's size 1/(n + 1) for every n.
@@ -602,7 +601,7 @@ _OF_ARRAYS: dict[str, Callable[..., Values]] = {
     "hypot1": _hypot1,
     "sech": _sech,
     "sech2": _sech2,
-    # With floats, so that no sum is one of narrow integers.
+    # Float constants keep narrow integers from overflowing in the sum.
     "asin_slope": lambda x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)),
     "atanh_slope": lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),
     "acosh_slope": _acosh_slope,
@@ -841,7 +840,7 @@ _OF_FLOATS: dict[str, Callable[..., float]] = {
 
 
 def _of_floats(name: str, facts: type[Facts]) -> Callable[..., float]:
-    """What is written here or in ``math``, the value of any number, or that of an array."""
+    """Return the function of this module or of ``math``; else any number's value, or an array's."""
     body = _OF_FLOATS.get(name) or getattr(math, facts.math or name, None)
     if body is None and facts.rational is facts.value:
         body = facts.value
@@ -852,7 +851,7 @@ MATH: dict[str, Callable[..., float]] = {name: _of_floats(name, f) for name, f i
 """The functions of ``symdiff.scalars.formula.VOCABULARY`` for Python floats."""
 
 
-if not TYPE_CHECKING:  # which would take every name for one of the module's
+if not TYPE_CHECKING:  # a type checker would accept every name as an attribute of the module
 
     def __getattr__(name: str) -> object:
         packages = {"numeric": ("numeric", "tensors"), "symdiff": ("sd", "expressions")}

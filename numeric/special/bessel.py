@@ -13,8 +13,8 @@ What is done here about the rest, with the numbers of the Digital Library of Mat
 - Y and K near 0 are their leading terms, whose rest is below an ulp: Y of higher orders
   -(n-1)!/π (2/x)^n (10.7.4), K_1 1/x (10.30.2), both of order 0 a logarithm (10.7.2, 10.31.2).
 
-All take the order as one integer >= 0 and float64 arrays, and need SciPy.  Other orders, and the
-scaled functions, are in ``numeric.special.bessel_orders``.
+All functions take the order as one integer >= 0 and float64 arrays, and need SciPy.  Other orders,
+and the scaled functions, are in ``numeric.special.bessel_orders``.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from numeric.types import Doubles, Mask
 
 _SERIES_BELOW = 1.0
-_TERMS = 10  # of the series: the next one is below (1/4)^10 / 10!^2 < 2^-53 of the first
+_TERMS = 10  # terms of the series: the next one is below (1/4)^10 / 10!^2 < 2^-53 of the first
 _EXPANSION_FROM = 1e5
-_EXPANSION_TERMS = 12  # with x >= 4n² each is at most a half of the one before, and of n = 0 less
-_LEADING_BELOW = 1e-17  # where x is below 2^-53
+_EXPANSION_TERMS = 12  # for x >= 4n² each is at most half of the one before; for n = 0 less
+_LEADING_BELOW = 1e-17  # below 2^-53
 _LAST_FACTORIAL = 170
 _HIGHEST_BY_RECURRENCE = 200
 _LOG_2_LESS_EULER = 0.11593151565841245  # log 2 - γ
@@ -57,7 +57,7 @@ def yv(n: int, x: Doubles) -> Doubles:
     from scipy import special
 
     value = special.yv(n, x)
-    if n < 2:  # whose SciPy functions lose 20 ulp at the edge of their table of this interval
+    if n < 2:  # SciPy's functions of order 0 and 1 lose 20 ulp at the edge of this interval
         between = (x > 2) & (x < 10)
         value = np.where(between, value, (special.y0, special.y1)[n](x))
     tiny = (x > 0) & (x < _LEADING_BELOW)
@@ -75,7 +75,7 @@ def iv(n: int, x: Doubles) -> Doubles:
     size = np.where(infinite, 1, np.abs(x))
     scaled = (special.i0e, special.i1e)[n](size) if n < 2 else special.ive(n, size)
     root = np.exp(size / 2)
-    # Beyond the largest exponent all orders are infinite that e^-x has not made 0 before.
+    # Beyond the largest exponent, every order that e^-x has not made 0 is infinite.
     value = np.where(np.isinf(root) & ((scaled > 0) | np.isnan(scaled)), root, scaled * root * root)
     value = np.where(
         np.isnan(x) | infinite,
@@ -90,7 +90,7 @@ def kv(n: int, x: Doubles) -> Doubles:
     """K_n(x); nan for x < 0."""
     from scipy import special
 
-    with np.errstate(all="ignore"):  # at 0, and beyond the largest number
+    with np.errstate(all="ignore"):  # for 0, and beyond the largest number
         if n > _HIGHEST_BY_RECURRENCE:
             scaled = special.kve(n, x)
         else:
@@ -129,9 +129,9 @@ def _far(n: int) -> float:
 
 
 def _expansion(n: int, x: Doubles, far: Mask) -> tuple[Doubles, Doubles]:
-    """J_n and Y_n at the numbers that are ``far``: √(2/πx) times a turned sine and cosine."""
+    """J_n and Y_n at the numbers that are ``far``: √(2/πx) times a rotated sine and cosine."""
     finite = far & np.isfinite(x)
-    x = np.where(finite, x, 1e300)  # J and Y are 0 at infinity, to which 1e300 is near enough
+    x = np.where(finite, x, 1e300)  # J and Y vanish at infinity; 1e300 is large enough
     even, odd, term = np.ones_like(x), np.zeros_like(x), np.ones_like(x)
     for k in range(1, _EXPANSION_TERMS + 1):
         term = term * ((2 * n - 2 * k + 1) * (2 * n + 2 * k - 1) / (8.0 * k)) / x
@@ -140,7 +140,7 @@ def _expansion(n: int, x: Doubles, far: Mask) -> tuple[Doubles, Doubles]:
         else:
             even = even + (term if k % 4 == 0 else -term)
     sine, cosine = np.sin(x), np.cos(x)
-    # of x - π/4, without the 1/√2; then a quarter turn back for every order
+    # Sine and cosine of x - π/4, without the 1/√2; then a quarter turn back for every order.
     turns = ((cosine + sine, sine - cosine), (sine - cosine, -cosine - sine))
     c, s = turns[n % 2]
     if n % 4 > 1:

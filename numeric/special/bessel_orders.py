@@ -1,21 +1,21 @@
 """Bessel functions of real order, and e^-|x| I and e^x K of every order with their derivatives.
 
-SciPy's lose up to two hundred roundings for orders that are no integers, and a derivative of a
-scaled function by differences of the neighbouring orders loses all digits far out.  Here, with
-the numbers of the Digital Library of Mathematical Functions,
+SciPy's functions lose up to two hundred roundings for orders that are not integers.  Far out, a
+derivative of a scaled function by differences of neighbouring orders loses all digits.  This module
+uses, with the numbers of the Digital Library of Mathematical Functions,
 
-- I and J near 0 are their power series (10.25.2, 10.2.2), of which a number is the unevaluated
-  sum of two (Dekker 1971), as the terms of J and of derivatives cancel;
-- I far out, and K, are integrals over exponentials that fall on both sides of their peak (10.32.4,
-  10.32.9), to which the trapezoidal rule converges exponentially.  The factors (cos t - 1)^m and
-  (1 - cosh t)^m of a derivative have one sign: nothing cancels at any order;
-- J and Y far out turn the expansions of ``bessel`` by the angle of the order (10.17.3);
-- Y and K of tiny numbers are their leading terms (10.7.4, 10.30.2), of an order below 1 two;
-- a negative order comes from the positive one (10.4.6, 10.4.7, 10.27.2).
+- for I and J near 0, the power series (10.25.2, 10.2.2) in unevaluated sums of two numbers (Dekker
+  1971), because the terms of J and of derivatives cancel;
+- for I far out, and for K, integrals over exponentials that fall on both sides of their peak
+  (10.32.4, 10.32.9), to which the trapezoidal rule converges exponentially.  The factors
+  (cos t - 1)^m and (1 - cosh t)^m of a derivative have one sign: nothing cancels at any order;
+- for J and Y far out, the expansions of ``bessel``, rotated by the angle of the order (10.17.3);
+- for Y and K of tiny numbers, the leading terms (10.7.4, 10.30.2), two of them for orders below 1;
+- for a negative order, the positive one (10.4.6, 10.4.7, 10.27.2).
 
-Orders beyond 32 are SciPy's, and derivatives of scaled functions are sums of these, which cancel
-for x beyond the order and below half of its square.  An order is one number, the rest are float64
-arrays of one shape.
+Orders beyond 32 are SciPy's.  Derivatives of scaled functions are sums of these, which cancel for x
+beyond the order and below half of its square.  An order is one number; the other arguments are
+float64 arrays of one shape.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     _Term: TypeAlias = tuple[float, _OfOrder, float]
 
 
-_HIGHEST = 32.0  # whose series meets its integral at x = 512, and has terms of e^512
-# (2x)^m e^-2x is below 2^-53 from 20 + 2m on; e^25 is far from 2^106.
+_HIGHEST = 32.0  # the series meets the integral at x = 512, and has terms of e^512
+# (2x)^m e^-2x is below 2^-53 from 20 + 2m on; e^25 is far below 2^106.
 _SERIES_OF_I, _SERIES_OF_J = 20.0, 25.0
 _ORIGIN = 0.125
-_TINY, _TINY_OF_HIGH = 1e-17, 1e-9  # of orders from 2 on the next term is x² times as large
+_TINY, _TINY_OF_HIGH = 1e-17, 1e-9  # from order 2 on, the next term is x² times as large
 _SUBNORMAL_HALF = 1e-300
 _TWO_TERMS_BELOW = 1e-10
 _ENDS = 45.0  # e^-45 is below 2^-53 times any sum of the integrands
-_BLOCK = 256  # numbers whose integrands are in memory at a time
+_BLOCK = 256  # numbers whose integrands are in memory at once
 _DIGITS = 60
 _HIGHEST_FACTORIAL = 170
 
@@ -87,7 +87,8 @@ def iv(n: float, x: Doubles) -> Doubles:
 
     def function(at: Doubles) -> Doubles:
         scaled, root = ive_derivative(0, n, at), np.exp(at / 2)
-        # e^(x/2) is inf from 1420 on, where its square times what is scaled has long been.
+        # e^(x/2) is inf from 1420 on; the product of its square with the scaled value is inf long
+        # before.
         return np.where(np.isinf(root), np.inf, scaled * root * root)
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -116,7 +117,7 @@ def _of_integer(function: Callable[..., Doubles], n: int, x: Doubles, sign: int)
 def _on_the_right(
     function: Callable[[Doubles], Reals], x: Doubles, zero: float, infinity: float = 0.0
 ) -> Doubles:
-    """``function`` of the positive numbers; these values at 0 and at infinity, else nan."""
+    """Apply ``function`` to positive numbers; use the given values at 0 and infinity, else nan."""
     positive = (x > 0) & (x < np.inf)
     value = np.where(x == 0, zero, np.where(x == np.inf, infinity, np.nan))
     if np.any(positive):
@@ -125,13 +126,13 @@ def _on_the_right(
 
 
 def _at_zero(n: float) -> float:
-    """The value of J_n and I_n at 0, for an n that is no integer."""
+    """The value of J_n and I_n at 0, for n that is not an integer."""
     return 0.0 if n > 0 else math.copysign(math.inf, _over_gamma(n))
 
 
 @contained
 def _sum(first: _Term, second: _Term, x: Doubles) -> Reals:
-    """The sum of two functions of an order, each with a factor that may be 0."""
+    """Add two functions of an order, each with a factor that may be 0."""
     with np.errstate(over="ignore"):
         return sum(c * function(n, x) for c, function, n in (first, second) if c)
 
@@ -157,7 +158,7 @@ def _first_kind(n: float, x: Doubles) -> Doubles:
             total = _power_series(n, 0, -1, at)
             root = _half_power(
                 at, n / 2
-            )  # the power may leave the floats where the product does not
+            )  # the power may overflow or underflow although the product does not
             value[series] = (total[0] + total[1]) * (root * _over_gamma(n) * root)
     if n < 0:
         rest = x[~series]
@@ -180,7 +181,7 @@ def _second_kind(n: float, x: Doubles) -> Doubles:
     value = np.empty_like(x)
     others = ~(tiny | small | far)
     value[others] = special.yv(n, x[others])
-    if np.any(small):  # where the two hardly cancel (10.2.3)
+    if np.any(small):  # here the two terms hardly cancel (10.2.3)
         at, c, s = x[small], _cos_pi(n), _sin_pi(n)
         value[small] = (c * _first_kind(n, at) - _first_kind(-n, at)) / s
     if np.any(far):
@@ -244,7 +245,7 @@ def ive_derivative(m: int, n: float, x: Doubles) -> Doubles:
 
 
 def _scaled_first(m: int, n: float, x: Doubles) -> Doubles:
-    """It, for x > 0."""
+    """The m-th derivative of e^-x I_n(x) for x > 0."""
     from scipy import special
 
     if m == 0 and n in (0, 1):
@@ -264,7 +265,7 @@ def _scaled_first(m: int, n: float, x: Doubles) -> Doubles:
 
 @contained
 def _near_origin(m: int, n: float, x: Doubles) -> Doubles:
-    """By the power series of e^-x I_n(x), differentiated term by term."""
+    """Sum the power series of e^-x I_n(x), differentiated term by term."""
     first, coefficients = _of_origin(m, n)
     total = np.zeros_like(x)
     for c in reversed(coefficients):
@@ -276,9 +277,9 @@ def _near_origin(m: int, n: float, x: Doubles) -> Doubles:
 
 @cache
 def _of_origin(m: int, n: float) -> tuple[int, tuple[float, ...]]:
-    """The first power of x, less n, that m derivatives leave, and the coefficients from there."""
+    """The first power of x, less n, after m derivatives, and the coefficients from there."""
     with localcontext(prec=_DIGITS):
-        order, found = Decimal(n), []
+        order, coefficients = Decimal(n), []
         first = max(m - int(n), 0) if n == int(n) else 0
         even = [c for _, c in zip(range((first + 16) // 2 + 1), _ratios(order, 0), strict=False)]
         for i in range(first, first + 16):
@@ -287,12 +288,12 @@ def _of_origin(m: int, n: float) -> tuple[int, tuple[float, ...]]:
                 for k, a in enumerate(even)
                 if 2 * k <= i
             )
-            found.append(float(c * _falling(order + i, m)))
-    return first, tuple(found)
+            coefficients.append(float(c * _falling(order + i, m)))
+    return first, tuple(coefficients)
 
 
 def _by_series(m: int, n: float, x: Doubles) -> Doubles:
-    """By D^m (e^-x x^a) = e^-x Σ_j C(m, j) (-1)^(m-j) a (a-1) ... (a-j+1) x^(a-j)."""
+    """Sum D^m (e^-x x^a) = e^-x Σ_j C(m, j) (-1)^(m-j) a (a-1) ... (a-j+1) x^(a-j)."""
     total = _power_series(n, 0, 1, x)
     for j in range(1, m + 1):
         scaled = _times(total, -x)
@@ -304,7 +305,7 @@ def _by_series(m: int, n: float, x: Doubles) -> Doubles:
 def _by_angles(m: int, n: float, x: Doubles) -> Doubles:
     """1/π ∫ (cos t - 1)^m e^(x (cos t - 1)) cos nt dt from 0 to π (10.32.3).
 
-    The other integral of (10.32.4), and the end at π, are e^-2x times as large.
+    The other integral of (10.32.4), and the end at π, are smaller by e^-2x.
     """
     ends = _ENDS + 3 * m
 
@@ -334,7 +335,7 @@ def kve_derivative(m: int, n: float, x: Doubles) -> Doubles:
 
 @contained
 def _scaled_second(m: int, n: float, x: Doubles) -> Doubles:
-    """It, for x > 0."""
+    """The m-th derivative of e^x K_n(x) for x > 0."""
     from scipy import special
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -384,7 +385,7 @@ def _by_integral(m: int, n: float, x: Doubles) -> Doubles:
 
 
 def _by_orders(m: int, n: float, x: Doubles, scaled: _OfOrder, half: float, scale: int) -> Doubles:
-    """By the neighbouring orders (10.29.5), of which the sum cancels beyond x = n."""
+    """Add neighbouring orders (10.29.5); the sum cancels beyond x = n."""
     total = np.zeros_like(x)
     for j in range(m + 1):
         for i in range(j + 1):
@@ -394,16 +395,16 @@ def _by_orders(m: int, n: float, x: Doubles, scaled: _OfOrder, half: float, scal
 
 
 def _step(power: float, x: Doubles) -> Doubles:
-    """A step of the trapezoidal rule whose error is below 2^-53 of the integral.
+    """Return a step of the trapezoidal rule with an error below 2^-53 of the integral.
 
-    It is e^(-2πd/h) for an integrand analytic in a strip of half width d, near π/2 for x < 1; for a
-    peak of width w = 1/√x or 1/√power it is e^(-2 (πw/h)²).
+    The error is e^(-2πd/h) for an integrand analytic in a strip of half width d, near π/2 for x <
+    1.  For a peak of width w = 1/√x or 1/√power it is e^(-2 (πw/h)²).
     """
     return 0.2 / np.sqrt(1 + power / 16 + x / 8)
 
 
 def _by_blocks(function: Callable[[Doubles], Doubles], x: Doubles) -> Doubles:
-    """``function`` of the numbers in order of size, as many at a time as their integrands allow."""
+    """Apply ``function`` to blocks of numbers sorted by size, to bound the memory used."""
     order = np.argsort(x)
     value = np.empty_like(x)
     for k in range(0, x.size, _BLOCK):
@@ -412,13 +413,13 @@ def _by_blocks(function: Callable[[Doubles], Doubles], x: Doubles) -> Doubles:
     return value
 
 
-# Power series, of which a number is the sum of two ------------------------------------------------
+# Power series in unevaluated sums of two numbers -------------------------------------------------
 
 
 def _power_series(n: float, j: int, sign: int, x: Doubles) -> tuple[Doubles, Doubles]:
     """Σ_k (n + 2k) ... (n + 2k - j + 1) (sign x²/4)^k / (k! (n + 1) ... (n + k)).
 
-    By Horner's rule, which keeps the rest of each product and sum.
+    It uses Horner's rule, and keeps the rounding error of each product and sum.
     """
     half = x / 2
     exponent = max(math.ceil(math.log2(np.max(half, initial=1.0))), 0)
@@ -437,17 +438,17 @@ def _power_series(n: float, j: int, sign: int, x: Doubles) -> tuple[Doubles, Dou
 
 @cache
 def _coefficients(n: float, j: int, exponent: int) -> list[tuple[float, float]]:
-    """The coefficients of 4^-exponent z, as sums of two floats, until they no longer count."""
-    found: list[tuple[float, float]] = []
+    """The coefficients of 4^-exponent z, as sums of two floats, until they are negligible."""
+    pairs: list[tuple[float, float]] = []
     with localcontext(prec=_DIGITS):
         largest = Decimal(0)
         for k, c in enumerate(_ratios(Decimal(n), j)):
             term = c * 4 ** (k * exponent)
             high = float(term)
-            found.append((high, float(term - Decimal(high))))
+            pairs.append((high, float(term - Decimal(high))))
             largest = max(largest, abs(term))
             if k > abs(n) + 4 and abs(term) < largest * Decimal(2) ** -116:
-                return found
+                return pairs
     raise AssertionError
 
 
@@ -465,7 +466,7 @@ def _falling(a: Decimal, j: int) -> Decimal:
 
 
 def _product(a: Doubles, b: Reals) -> tuple[Doubles, Doubles]:
-    """A product and its rest, by halves of the factors (Dekker 1971)."""
+    """Return a product and its rounding error, from halves of the factors (Dekker 1971)."""
     product = a * b
     a_high, b_high = 134217729.0 * a, 134217729.0 * b
     a_high, b_high = a_high - (a_high - a), b_high - (b_high - b)
@@ -474,7 +475,7 @@ def _product(a: Doubles, b: Reals) -> tuple[Doubles, Doubles]:
 
 
 def _exact_sum(a: Doubles, b: Reals) -> tuple[Doubles, Doubles]:
-    """A sum and its rest (Knuth)."""
+    """Return a sum and its rounding error (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
@@ -490,12 +491,12 @@ def _plus(a: tuple[Doubles, Doubles], b: tuple[Doubles, Doubles]) -> tuple[Doubl
     return _exact_sum(total, error + a[1] + b[1])
 
 
-# Of the order -------------------------------------------------------------------------------------
+# Functions of the order ---------------------------------------------------------------------------
 
 
 @contained
 def _half_power(x: Doubles, a: float) -> Doubles:
-    """(x/2)^a, also of subnormal numbers, whose half is rounded."""
+    """(x/2)^a, also for subnormal numbers, whose half is rounded."""
     with np.errstate(over="ignore", divide="ignore"):
         small = x < _SUBNORMAL_HALF
         power = np.where(small, 1, x / 2) ** a

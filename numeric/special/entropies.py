@@ -1,6 +1,6 @@
 """Divergences of positive numbers, without cancellation between numbers that are nearly equal.
 
-All take and give float64 arrays of one shape, and do without SciPy.
+All functions take and return float64 arrays of one shape, and do not need SciPy.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def kl_div(x: Doubles, y: Doubles) -> Doubles:
     inside = (x > 0) & (y > 0)
     a, b = np.where(inside, x, 1), np.where(inside, y, 1)
     larger = np.maximum(a, b)
-    with np.errstate(invalid="ignore"):  # of infinities
+    with np.errstate(invalid="ignore"):  # differences of infinities
         difference = a - b
         w = difference / larger / (1 + np.minimum(a, b) / larger)
     near = np.abs(w) < _NEAR
@@ -73,6 +73,6 @@ _TERMS = 15  # 0.3^31/31 is below 2^-53
 
 
 def _outside(x: Doubles, y: Doubles, at_zero: Doubles) -> Doubles:
-    """Of pairs that are not both positive."""
+    """The value for pairs that are not both positive."""
     value = np.where((x == 0) & (y >= 0), at_zero, np.inf)
     return np.where(np.isnan(x) | np.isnan(y), np.nan, value)

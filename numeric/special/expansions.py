@@ -1,7 +1,7 @@
 """Functions by their Taylor series about the nearest of many centres.
 
-For derivatives that no formula gives without cancellation.  The coefficients about a centre are
-made when a number first comes near it, in as many digits as they need.
+They serve derivatives without a formula that avoids cancellation.  The coefficients about a centre
+are computed when a number first comes near it, with as many digits as they need.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def expanded(
     about: Callable[[int], tuple[float, Doubles]], place: NDArray[np.int64], x: Doubles
 ) -> Doubles:
-    """The function at x, by the series about the centre number ``place`` of each.
+    """Evaluate the function at x, by the series about the centre with number ``place``.
 
-    ``about`` gives a centre and the coefficients of the powers of the distance from it.
+    ``about`` returns a centre and the coefficients of the powers of the distance from it.
     """
     numbers, which = np.unique(place.ravel(), return_inverse=True)
     which = which.reshape(x.shape)
@@ -44,7 +44,7 @@ def expanded(
 
 
 def divided(total: Doubles, x: Doubles, n: int) -> Doubles:
-    """The quotient of ``total`` by xⁿ, which may be subnormal where 1/xⁿ has lost its digits."""
+    """Divide ``total`` by xⁿ; 1/xⁿ may lose digits although the quotient is subnormal at worst."""
     half = n // 2
     quotient: Doubles = total * x ** -float(half) * x ** -float(n - half)
     return quotient
@@ -53,9 +53,9 @@ def divided(total: Doubles, x: Doubles, n: int) -> Doubles:
 def of_derivative(
     n: int, series: Callable[[int, Any], list[Any]], centre: float, count: int | None = None
 ) -> Doubles:
-    """The coefficients of the n-th derivative of a function about a centre, ``count`` of them.
+    """The first ``count`` coefficients of the n-th derivative of a function about a centre.
 
-    ``series`` gives so many coefficients or one more of the function's about an mpmath number.
+    ``series`` returns at least so many coefficients of the function about an mpmath number.
     """
     count = 24 + n // 2 if count is None else count
     with _ALONE:
@@ -65,5 +65,5 @@ def of_derivative(
         return np.array([float(c * f) for c, f in zip(coefficients, factors, strict=True)])
 
 
-_MP = mpmath.MPContext()  # the precision of mpmath's own is one for all threads
+_MP = mpmath.MPContext()  # the precision of mpmath's own context is shared by all threads
 _ALONE = fork_safe_lock()

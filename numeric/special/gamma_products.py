@@ -1,12 +1,12 @@
 """Products and quotients of gamma functions: the beta function, Γ(z + m)/Γ(z) and binomials.
 
 For positive arguments of Γ they are exponentials of sums without cancellation (``gammas``)
-where the functions themselves leave the floats.  Other arguments are reflected (5.5.3): of two
-sines the quotient is a sign where the difference of their arguments is whole, also at poles, which
-are then none.  At other poles the value is nan.  Numbers in brackets are those of the Digital
-Library of Mathematical Functions.
+where the functions themselves overflow or underflow.  Other arguments are reflected (5.5.3).  A
+quotient of two sines is a sign where the difference of their arguments is an integer, also at
+poles, which then cancel.  At other poles the value is nan.  Numbers in brackets are those of the
+Digital Library of Mathematical Functions.
 
-All take and give float64 arrays of one shape, and need SciPy.
+All functions take and return float64 arrays of one shape, and need SciPy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numeric.types import Doubles, Mask, Reals
 
 
-_MODERATE = 140.0  # where no product of two gamma functions leaves the floats, nor loses digits
+_MODERATE = 140.0  # below, products of two gamma functions are normal floats with all digits
 
 
 def beta(a: Doubles, b: Doubles) -> Doubles:
@@ -52,7 +52,7 @@ def beta(a: Doubles, b: Doubles) -> Doubles:
 
 @contained
 def beta_derivative(m: int, n: int, a: Doubles, b: Doubles) -> Doubles:
-    """The derivative of B(a, b) of order m by a and n by b, for a, b > 0; else nan."""
+    """The derivative of B(a, b), m times by a and n times by b, for a, b > 0; else nan."""
     inside = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
     a, b = np.where(inside, a, 1), np.where(inside, b, 1)
     with np.errstate(all="ignore"):
@@ -114,7 +114,7 @@ def _by_cases(*cases: tuple[Mask, Callable[..., Doubles]]) -> Callable[..., Doub
 
 
 def _ratio(above: tuple[Doubles, ...], below: tuple[Doubles, ...], difference: Doubles) -> Doubles:
-    """The quotient of the sines of π times two sums; a sign if their difference is whole."""
+    """The quotient of the sines of π times two sums; a sign if their difference is an integer."""
     sign = 1 - 2 * np.abs(np.remainder(difference, 2))
     whole = difference == np.floor(difference)
     return np.where(whole, sign, _sin_pi(*above) / _pole(_sin_pi(*below)))
@@ -135,22 +135,22 @@ def _beta(a: Doubles, b: Doubles) -> Doubles:
 
 
 def _sizes_by_one(m: int, a: Doubles, b: Doubles) -> Reals:
-    """The size of that of order m by a: sums of products, all of one sign, of those of log B."""
+    """The size of the m-th derivative by a: sums of products, all of one sign, of log B's."""
     slopes = [np.abs(gammas.polygamma_difference(i, a, b)) for i in range(m)]
-    found: list[Reals] = [_beta(a, b)]
+    sizes: list[Reals] = [_beta(a, b)]
     for k in range(m):
-        found.append(sum(math.comb(k, i) * found[k - i] * slopes[i] for i in range(k + 1)))
-    return found[m]
+        sizes.append(sum(math.comb(k, i) * sizes[k - i] * slopes[i] for i in range(k + 1)))
+    return sizes[m]
 
 
 def _moments(m: int, n: int, a: Doubles, b: Doubles) -> Doubles:
     """∫₀¹ t^(a-1) (1-t)^(b-1) |log t|^m |log(1-t)|^n dt for m, n > 0 (5.12.1).
 
-    With t = 1/(1 + e^-u) it is the integral over all u of e^(-a s(-u) - b s(u)) s(-u)^m s(u)^n,
-    s(u) = log(1 + e^u), which is positive and falls like e^((a+n)u) and e^(-(b+m)u).  The
-    trapezoidal rule errs by the Fourier transform at 2π/step: that of the integrand without
-    logarithms, |Γ(a + n + iω)Γ(b + m - iω)|, is below 2^-56 of its value at 0 there.  The nodes are
-    exact multiples of the step, as their errors would be multiplied by a and b.
+    With t = 1/(1 + e^-u) it is the integral over all u of e^(-a s(-u) - b s(u)) s(-u)^m s(u)^n with
+    s(u) = log(1 + e^u).  The integrand is positive and falls like e^((a+n)u) and e^(-(b+m)u).  The
+    error of the trapezoidal rule is the Fourier transform at 2π/step.  Without logarithms it is
+    |Γ(a + n + iω)Γ(b + m - iω)|, below 2^-56 of its value at 0 there.  The nodes are exact
+    multiples of the step, because a and b would multiply their errors.
     """
     left, right = a + n, b + m
     low, high = np.minimum(left, right), np.maximum(left, right)
@@ -175,12 +175,12 @@ def _moments(m: int, n: int, a: Doubles, b: Doubles) -> Doubles:
     return size
 
 
-_BLOCK = 256  # numbers whose integrands are in memory at a time
+_BLOCK = 256  # numbers whose integrands are in memory at once
 _UNDERFLOWS = 1e3  # B(a, b) is below 4^-a for a <= b
 
 
 def _choose(k: Doubles, rest: Doubles) -> Doubles:
-    """The binomial of k + rest and k."""
+    """The binomial coefficient of k + rest and k."""
     small, large = np.minimum(k, rest), np.maximum(k, rest)
     near = small < gammas.STIRLING_FROM
     factor = gamma_reciprocals.rgamma_derivative(0, np.where(near, small, 1) + 1)
@@ -202,7 +202,7 @@ def _rising(z: Doubles, m: Doubles) -> Doubles:
 
 
 def _sin_pi(*xs: Doubles) -> Doubles:
-    """sin(πx) of a sum of numbers, each less the nearest integer."""
+    """sin(πx) for a sum of numbers, each reduced by its nearest integer."""
     whole = sum(np.remainder(np.rint(x), 2) for x in xs)
     rest = sum(x - np.rint(x) for x in xs)
     whole, rest = whole + np.rint(rest), rest - np.rint(rest)

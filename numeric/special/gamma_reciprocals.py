@@ -1,14 +1,14 @@
-"""1/Γ and its derivatives, which are finite everywhere: at the poles of Γ, too.
+"""1/Γ and its derivatives, which are finite everywhere, also at the poles of Γ.
 
 Formulas with ψ are infinite there.  With the numbers of the Digital Library of Mathematical
-Functions, the n-th derivative is
+Functions, the n-th derivative is computed
 
-- for x > 3/2 a polynomial of ψ(x) and its derivatives over Γ(x), Faà di Bruno's formula;
-- between -3/4 and 3/2 the power series around 0 or 1 (5.7.1);
+- for x > 3/2 from a polynomial of ψ(x) and its derivatives over Γ(x), Faà di Bruno's formula;
+- between -3/4 and 3/2 from the power series around 0 or 1 (5.7.1);
 - left of that by reflection (5.5.3), 1/Γ(x) = Γ(1 - x) sin(πx)/π: Leibniz's rule with the same
-  polynomials at 1 - x, of which none is near a pole.
+  polynomials at 1 - x, none of which is near a pole.
 
-All take and give float64 arrays, and need SciPy.
+All functions take and return float64 arrays, and need SciPy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _LEFT, _MIDDLE, _RIGHT = -0.75, 0.5, 1.5
 _DIGITS = 50
-_STEPS = 30  # by which arguments are lowered to where Γ is far from the largest number
+_STEPS = 30  # steps that lower an argument until Γ is far from the largest number
 _LARGE = 140.0
 
 
@@ -59,8 +59,8 @@ def _by_series(n: int, x: Doubles) -> Doubles:
 
 @cache
 def _coefficients(n: int, first: int) -> tuple[float, ...]:
-    """Of the n-th derivative: k ... (k-n+1) c_(k + first) with c_k from the recurrence (5.7.2)."""
-    own = mpmath.MPContext()  # the precision of the other is that of all threads
+    """The coefficients of the n-th derivative: k ... (k-n+1) c_(k + first), c_k from (5.7.2)."""
+    own = mpmath.MPContext()  # the precision of mpmath's own context is shared by all threads
     own.dps = _DIGITS + 2 * n
     c = [own.zero, own.one, +own.euler]
     for k in range(3, 34 + 4 * n):
@@ -70,12 +70,12 @@ def _coefficients(n: int, first: int) -> tuple[float, ...]:
 
 
 def _polynomials(n: int, sign: int, x: Doubles) -> list[Reals]:
-    """The derivatives of Γ^sign, over Γ^sign, to the n-th: f⁽ᵏ⁺¹⁾ = Σ C(k, i) f⁽ᵏ⁻ⁱ⁾ sign ψ⁽ⁱ⁾."""
-    found: list[Reals] = [np.ones_like(x)]
+    """The derivatives of Γ^sign over Γ^sign up to order n: f⁽ᵏ⁺¹⁾ = Σ C(k, i) f⁽ᵏ⁻ⁱ⁾ sign ψ⁽ⁱ⁾."""
+    ratios: list[Reals] = [np.ones_like(x)]
     slopes = [sign * (gammas.polygamma(i, x) if i else gammas.digamma(x)) for i in range(n)]
     for k in range(n):
-        found.append(sum(math.comb(k, i) * found[k - i] * slopes[i] for i in range(k + 1)))
-    return found
+        ratios.append(sum(math.comb(k, i) * ratios[k - i] * slopes[i] for i in range(k + 1)))
+    return ratios
 
 
 def _by_reflection(n: int, x: Doubles) -> Doubles:
@@ -93,7 +93,7 @@ def _by_reflection(n: int, x: Doubles) -> Doubles:
 
 
 def _over_gamma(f: Reals, x: Doubles) -> Doubles:
-    """f/Γ(x) for x > 0, of which Γ(x) alone may be infinite."""
+    """f/Γ(x) for x > 0, where Γ(x) may be infinite although the quotient is not."""
     steps = np.where(x > _LARGE, _STEPS, 0)
     value = f / gammas.gamma(x - steps)
     for k in range(1, _STEPS + 1):
@@ -102,7 +102,7 @@ def _over_gamma(f: Reals, x: Doubles) -> Doubles:
 
 
 def _times_gamma(f: Reals, x: Doubles) -> Doubles:
-    """The product f Γ(x) for x > 0; 0 where f is."""
+    """The product f Γ(x) for x > 0; 0 where f is 0."""
     steps = np.where(x > _LARGE, _STEPS, 0)
     value = np.where(f == 0, 0, f * gammas.gamma(np.where(f == 0, 1, x - steps)))
     for k in range(1, _STEPS + 1):

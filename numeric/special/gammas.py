@@ -1,9 +1,8 @@
-"""The gamma function and its logarithmic derivatives where SciPy's lose digits.
+"""The gamma function and its logarithmic derivatives where SciPy loses digits.
 
-Negative arguments are reflected with the sine and the cosine of πx taken of x less the nearest
-integer, which carries no rounding; numbers in brackets are those of the Digital Library of
-Mathematical Functions.  All take and give float64 arrays; ``gammaln_of_two_and`` alone
-does without SciPy.
+Negative arguments are reflected.  The sine and the cosine of πx use x minus the nearest integer,
+which is exact.  Numbers in brackets are those of the Digital Library of Mathematical Functions.
+All functions take and return float64 arrays; only ``gammaln_of_two_and`` does not need SciPy.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ _ZETA_TERMS = (
 )
 _ONE_LESS_EULER = 0.42278433509846713  # 1 - γ
 _SHIFTED_BELOW, _SHIFT = -170.0, 20
-_ZERO_BELOW = -190.0  # where the gamma function is below the smallest number
+_ZERO_BELOW = -190.0  # beyond, the gamma function is below the smallest number
 _LOGARITHM_BELOW = 1e-17
 _LARGE = 1e4  # times n: the next term of the expansion is below 2^-53
 _NEGLIGIBLE = 2.0**-60
 _HIGHEST_FACTORIAL = 170
-_HIGHEST_REFLECTED = 50  # and where SciPy's zeta function does not underflow before that
+_HIGHEST_REFLECTED = 50  # SciPy's zeta function does not underflow up to this order
 
 
 def gammaln_of_two_and(e: Reals) -> Reals:
@@ -67,7 +66,7 @@ def gamma(x: Doubles) -> Doubles:
 def gammaln(x: Doubles) -> Doubles:
     """log|Γ(x)|; near 0 it is -log|x|, near its roots 1 and 2 a series of (5.7.3).
 
-    At -inf it is inf, as C's lgamma: between poles it grows below all bounds, SciPy has -inf.
+    At -inf it is inf, as C's lgamma: between poles |Γ| grows without bound.  SciPy has -inf.
     """
     from scipy import special
 
@@ -85,7 +84,7 @@ def gammaln(x: Doubles) -> Doubles:
 
 
 def digamma(x: Doubles) -> Doubles:
-    """ψ(x), by reflection for x < 0 (5.5.4), where SciPy has no series around the root -0.504."""
+    """ψ(x), by reflection for x < 0 (5.5.4) where SciPy has no series around the root -0.504."""
     from scipy import special
 
     value: Doubles = special.psi(x)
@@ -99,7 +98,7 @@ def digamma(x: Doubles) -> Doubles:
 def polygamma(n: int, x: Doubles) -> Doubles:
     """ψ⁽ⁿ⁾(x) for n >= 1, by reflection for x < 0 (5.15.6), far out by its expansion (5.15.8).
 
-    For high n a few terms of its series are enough, on both sides of a pole.
+    For high n a few terms of the series are enough, on both sides of a pole.
     """
     if n > _HIGHEST_REFLECTED:
         return _of_high_order(int(n), x)
@@ -119,8 +118,8 @@ def polygamma(n: int, x: Doubles) -> Doubles:
 def polygamma_difference(n: int, a: Doubles, b: Doubles) -> Doubles:
     """ψ⁽ⁿ⁾(a) - ψ⁽ⁿ⁾(a + b), for a, b > 0 without the cancellation of two nearly equal numbers.
 
-    Both go up by the recurrence (5.15.5) to where their expansions hold (5.11.2, 5.15.8), in which
-    each power of 1/a less that of 1/(a + b) is one term, and all terms have one sign.
+    Both go up by the recurrence (5.15.5) until their expansions hold (5.11.2, 5.15.8).  There each
+    power of 1/a minus the same power of 1/(a + b) is one term, and all terms have one sign.
     """
     positive = (a > 0) & (b > 0)
     f = digamma if n == 0 else lambda x: polygamma(n, x)
@@ -146,8 +145,8 @@ def polygamma_difference(n: int, a: Doubles, b: Doubles) -> Doubles:
 def betaln(a: Doubles, b: Doubles) -> Doubles:
     """log|B(a, b)|; for a, b > 0 by the expansion of log Γ(b) - log Γ(a + b), b >= a (5.11.1).
 
-    As a sum of three logarithms of Γ it would lose the digits of their size, b log b.  Where a is
-    large too, its logarithm is expanded as well.
+    A sum of three logarithms of Γ would lose the digits of their size, b log b.  Where a is large,
+    too, its logarithm is expanded as well.
     """
     from scipy import special
 
@@ -173,7 +172,7 @@ def log_quotient(a: Doubles, b: Doubles) -> Reals:
 
 
 def betaln_of_large(small: Doubles, large: Doubles) -> Doubles:
-    """The logarithm of B(small, large), both large: their own logarithms are expanded, too."""
+    """The logarithm of B(small, large) for two large numbers, with both logarithms expanded."""
     small, large = np.maximum(small, STIRLING_FROM), np.maximum(large, STIRLING_FROM)
     total = _HALF_LOG_TWO_PI - np.log(large) / 2
     for k, bernoulli in enumerate(_BERNOULLI, 1):
@@ -191,7 +190,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 
 def _falling(m: int, x: Doubles, step: Doubles) -> Doubles:
-    """x^-m - (x + step)^-m; the power in two halves, since it may overflow where this does not."""
+    """x^-m - (x + step)^-m; the power is split in halves, because it may overflow on its own."""
     half = x ** (-m / 2)
     difference: Doubles = half * -np.expm1(-m * np.log1p(step / x)) * half
     return difference
@@ -204,7 +203,7 @@ def _of_positive(n: int, x: Doubles) -> Doubles:
     value: Doubles = special.polygamma(n, np.where(far, 1, x))
     if not np.any(far):
         return value
-    # The factorial between the halves of the power, since the whole power may be subnormal.
+    # Put the factorial between the halves of the power, because the full power may be subnormal.
     u = 1 / np.where(far, x, np.inf)
     power = u ** (n // 2) * float(special.gamma(n)) * u ** (n - n // 2)
     return np.where(far, (-1) ** (n + 1) * power * (1 + n * u / 2 * (1 + (n + 1) * u / 6)), value)
@@ -216,8 +215,9 @@ def _of_high_order(n: int, x: Doubles) -> Doubles:
     sign = 1 if n % 2 else -1
     left = _is_reflected(x)
     with np.errstate(all="ignore"):
-        # Left of 0 the nearest poles dominate: from the upper one on the terms are those of the
-        # distance to it, from the lower one on, of the distance to that, with signs of their own.
+        # Left of 0 the nearest poles dominate.  The terms from the upper pole on depend on the
+        # distance to it, those from the lower pole on, with their own signs, on the distance to
+        # that one.
         turned = x - np.rint(x)
         upper = np.where(left, np.where(turned > 0, turned, 1 + turned), x)
         value = sign * _terms(n, upper)
@@ -231,11 +231,11 @@ def _of_high_order(n: int, x: Doubles) -> Doubles:
 
 
 def _terms(n: int, x: Doubles) -> Doubles:
-    """The sum of n! (x + k)^-(n+1) over k >= 0; infinite from 0 on to the left.
+    """The sum of n! (x + k)^-(n+1) over k >= 0; infinite for x <= 0.
 
-    As many terms as count, but at most until x + k is 2n, where the rest is Euler's and
-    Maclaurin's expansion (2.10.1).  All are multiples of the first one, whose two factors leave
-    the floats where it does not.
+    It adds terms until they are negligible, or until x + k is 2n, where Euler's and Maclaurin's
+    expansion (2.10.1) gives the rest.  All terms are multiples of the first one.  Its two factors
+    may overflow or underflow although the product does not.
     """
     start = np.where((x > 0) & (x < np.inf), x, 1)
     total, term, k = np.ones_like(start), np.ones_like(start), 0
@@ -251,7 +251,7 @@ def _terms(n: int, x: Doubles) -> Doubles:
     total += np.where(start + k < 2 * n, 0, term * rest)
     if n <= _HIGHEST_FACTORIAL:
         scale, base = float(math.factorial(n)), 1 / start
-    else:  # Stirling's formula (5.11.3), whose next term is less than the rounding of the power
+    else:  # Stirling's formula (5.11.3); its next term is below the rounding of the power
         scale = math.sqrt(2 * math.pi * n) * math.exp(1 / (12 * n) - 1 / (360 * n**3))
         base = n / (math.e * start)
     value = base ** (n // 2) * (scale / start * total) * base ** (n - n // 2)
@@ -263,7 +263,7 @@ def _is_reflected(x: Doubles) -> Mask:
 
 
 def _cotangent(x: Doubles) -> Doubles:
-    """cot(πx) for x that is no integer, exactly 0 halfway between integers."""
+    """cot(πx) for x that is not an integer, exactly 0 halfway between integers."""
     turned = x - np.rint(x)
     steep = np.abs(turned) < 0.25
     tangent = np.tan(np.pi * np.where(steep, turned, np.copysign(0.5, turned) - turned))

@@ -1,13 +1,14 @@
 """The incomplete gamma functions and the densities of the gamma and beta distributions.
 
-A density is a product of powers and exponentials, each of which alone may overflow.  As the
-exponential of a sum of logarithms it would lose the digits of that sum, hundreds of ulp; so powers
-are taken as powers, in two halves that the other factors stand between, and logarithms only where
-the parameters are large.  SciPy's incomplete gamma functions lose tens of ulp, and hundreds for
-orders of a hundred: up to 170 they are a series and a continued fraction times the density.
+A density is a product of powers and exponentials, each of which may overflow alone.  The
+exponential of a sum of logarithms would lose the digits of that sum, hundreds of ulp.  So powers
+are computed as powers, in two halves with the other factors between them.  Logarithms serve only
+large parameters.  SciPy's incomplete gamma functions lose tens of ulp, and hundreds for orders of a
+hundred.  Up to order 170 a series and a continued fraction times the density replace them.
 Numbers in brackets are those of the Digital Library of Mathematical Functions.
 
-All take and give float64 arrays of one shape; ``beta_density`` alone does without SciPy.
+All functions take and return float64 arrays of one shape; only ``beta_density`` does not need
+SciPy.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from symdiff.contexts import contained
 if TYPE_CHECKING:
     from numeric.types import Doubles, Mask
 
-_SMALL_ORDER = 170.0  # up to it 1/Γ is neither 0 nor infinite in double precision
-_VANISHES_FROM = 3000.0  # where every density of a small order is 0
+_SMALL_ORDER = 170.0  # up to this order 1/Γ is neither 0 nor infinite in double precision
+_VANISHES_FROM = 3000.0  # every density of a small order is 0 from here on
 _LEADING_BELOW = 1e-17
 _SMALL_EXPONENT, _SMALL_SCALE = 100.0, 300.0
 _SERIES_BELOW = 2.0
-_TERMS = 26  # of the series for x < 2: 2^27 / 27! < 2^-53; below a the k-th is about e^(-k²/2a)
+_TERMS = 26  # terms of the series, x < 2: 2^27/27! < 2^-53; below a the k-th is e^(-k²/2a)
 _FRACTION_FROM = 0.5
-_STEPS = 240  # of the fraction: they converge like e^(-4√(kx)), 2^-53 after 170 for x = 1/2
+_STEPS = 240  # steps of the fraction: errors fall like e^(-4√(kx)), 2^-53 after 170 at x = 1/2
 
 
 @contained
@@ -76,7 +77,7 @@ def beta_density(p: Doubles, q: Doubles, c: Doubles, x: Doubles) -> Doubles:
 
 
 def gammainc(a: Doubles, x: Doubles) -> Doubles:
-    """P(a, x): its series (8.7.1), and 1 - Q where x is the larger one."""
+    """P(a, x): its series (8.7.1), or 1 - Q where x is larger than a."""
     from scipy import special
 
     value: Doubles = special.gammainc(a, x)
@@ -87,7 +88,7 @@ def gammainc(a: Doubles, x: Doubles) -> Doubles:
 
 
 def gammaincc(a: Doubles, x: Doubles) -> Doubles:
-    """Q(a, x): its continued fraction (8.9.2), and 1 - P where a is the larger one."""
+    """Q(a, x): its continued fraction (8.9.2), or 1 - P where a is larger than x."""
     from scipy import special
 
     value: Doubles = special.gammaincc(a, x)
@@ -98,7 +99,7 @@ def gammaincc(a: Doubles, x: Doubles) -> Doubles:
 
 
 def betainc(a: Doubles, b: Doubles, x: Doubles) -> Doubles:
-    """I_x(a, b); next to 0 its leading term x^a / (a B(a, b)) (8.17.7)."""
+    """I_x(a, b); near 0 its leading term x^a / (a B(a, b)) (8.17.7)."""
     from scipy import special
 
     value: Doubles = special.betainc(a, b, x)

@@ -1,7 +1,7 @@
 """Exponential, cosine and Dawson's integrals, and their derivatives without cancellation.
 
 Numbers in brackets are those of the Digital Library of Mathematical Functions.
-All take and give float64 arrays of one shape, and do without SciPy.
+All functions take and return float64 arrays of one shape, and do not need SciPy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def expn(n: int, x: Doubles) -> Doubles:
 
 
 def _expn_near(n: int, x: Doubles) -> Doubles:
-    """For 0 < x <= 1 from E_1 [6.6.2] upwards, k E_(k+1) = e^-x - x E_k [8.19.12]."""
+    """For 0 < x <= 1: start from E_1 [6.6.2] and go up, k E_(k+1) = e^-x - x E_k [8.19.12]."""
     series = np.zeros_like(x)
     for k in range(20, 0, -1):
         series = x * ((-1) ** (k + 1) / (k * math.factorial(k)) + series)
@@ -51,9 +51,9 @@ def _expn_near(n: int, x: Doubles) -> Doubles:
 
 
 def _expn_far(n: int, x: Doubles) -> Doubles:
-    """For x > 1 by the continued fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.19.17].
+    """For x > 1: the continued fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.19.17].
 
-    Of k steps the relative error is about e^(-4 √(k x)).
+    The relative error after k steps is about e^(-4 √(k x)).
     """
     if not x.size:
         return x
@@ -89,8 +89,8 @@ _EXPI_FAR = 40.0
 
 @contained
 def _growing(x: Doubles, factor: Doubles) -> Doubles:
-    """e^x/x times a factor; e^x alone overflows earlier."""
-    x = np.minimum(x, 2000)  # where it is infinite
+    """e^x/x times a factor; e^x alone would overflow earlier."""
+    x = np.minimum(x, 2000)  # the result is infinite beyond
     with np.errstate(over="ignore"):
         root = np.exp(x / 2)
         value: Doubles = root / x * factor * root
@@ -98,7 +98,7 @@ def _growing(x: Doubles, factor: Doubles) -> Doubles:
 
 
 def expi_derivative(n: int, x: Doubles, scale: float = 1.0) -> Doubles:
-    """The n-th derivative of Ei, that of order m = n - 1 of e^x/x, times ``scale``.
+    """The n-th derivative of Ei, which is the m-th of e^x/x, m = n - 1, times ``scale``.
 
     For x < 0 it is -E_(-m)(-x).  For small x > 0 it is (-1)^m m!/x^(m+1) + ∫ t^m e^(xt) dt over
     0 < t < 1, else e^x/x times a polynomial in 1/x, whose terms cancel little where x is large.
@@ -129,10 +129,10 @@ def expi_derivative(n: int, x: Doubles, scale: float = 1.0) -> Doubles:
 
 
 def hyperbolic_derivative(sinh: bool, n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of Shi or Chi, that of order m = n - 1 of sinh(x)/x or cosh(x)/x.
+    """The n-th derivative of Shi or Chi: the m-th of sinh(x)/x or cosh(x)/x, m = n - 1.
 
-    For small |x| it is ∫ t^m f(xt) dt over 0 < t < 1, where f, cosh or sinh, is the derivative's
-    parity, and Chi's pole; else half the sum or the difference of those of e^x/x and of e^-x/x.
+    For small |x| it is ∫ t^m f(xt) dt over 0 < t < 1, where f is cosh or sinh by the parity of the
+    derivative, and for Chi a pole.  Else it is half the sum or difference for e^x/x and e^-x/x.
     """
     if n == 0:
         shi, chi = expi(np.abs(x), 0.5), expn(1, np.abs(x)) / 2
@@ -169,9 +169,9 @@ def _pole(m: int, x: Doubles) -> Doubles:
 
 @contained
 def cosine_integral_derivative(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of Ci, n > 0, that of order m = n - 1 of cos(x)/x; nan for x < 0.
+    """The n-th derivative of Ci for n > 0: the m-th of cos(x)/x, m = n - 1; nan for x < 0.
 
-    As that of ``sinc`` (numeric.special), but that the downward recurrence is for (cos(x) - 1)/x.
+    It works like ``sinc`` (numeric.special), with the downward recurrence for (cos(x) - 1)/x.
     """
     m = n - 1
     at = np.where(np.isinf(x) | (x < 0), 1, x)
@@ -198,7 +198,7 @@ def cosine_integral_derivative(n: int, x: Doubles) -> Doubles:
 def dawsn_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of Dawson's integral.
 
-    By Taylor series about multiples of 1/4, and far out by the asymptotic series
+    Near 0 it uses Taylor series about multiples of 1/4, and far out the asymptotic series
     Σ (2k-1)!!/(2^(k+1) x^(2k+1)) [7.12.1], whose terms have one sign.
     """
     size, end = np.abs(x), 12.0 + 2 * n
@@ -222,7 +222,7 @@ _DAWSN_TERMS = 24
 
 @cache
 def _dawsn_about(n: int, k: int) -> tuple[float, Doubles]:
-    """A centre, and the series of the n-th derivative about it."""
+    """Return a centre, and the series of the n-th derivative about it."""
     return k / 4, of_derivative(n, dawsn_series, k / 4)
 
 

@@ -1,9 +1,9 @@
 """The real branches of Lambert's function, and their derivatives.
 
-By Corless, Gonnet, Hare, Jeffrey and Knuth, "On the Lambert W function", 1996, whose equations are
-cited by their numbers.
+The method is that of Corless, Gonnet, Hare, Jeffrey and Knuth, "On the Lambert W function", 1996;
+equations are cited by their numbers there.
 
-All take and give float64 arrays.
+All functions take and return float64 arrays.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def lambertw(branch: int, x: Doubles) -> Doubles:
 def derivative(branch: int, n: int, x: Doubles) -> Doubles:
     """The n-th derivative of W, (-1)^(n-1) e^-nW a_n(1 + W)/(1 + W)^(2n-1) (equation 3.5).
 
-    Far out, where e^-W loses digits, with W/x in its place: with t = 1/(1 + W) it is (W t/x)ⁿ times
-    a polynomial in t of the same coefficients.
+    Far out e^-W loses digits, so W/x replaces it.  With t = 1/(1 + W) the derivative is (W t/x)ⁿ
+    times a polynomial in t with the same coefficients.
     """
     w, v = _solved(branch, x)
     if n == 0:
@@ -42,17 +42,17 @@ def derivative(branch: int, n: int, x: Doubles) -> Doubles:
     near = w > _EXPONENTIAL if branch else np.abs(w) < _INNER
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         t = np.where(near, 1.0, 1 / v)
-        at = np.where(x == 0, -0.0, x)  # where a branch that is infinite comes from
+        at = np.where(x == 0, -0.0, x)  # the side from which branch -1 goes to infinity
         step = np.where(np.isinf(w), 1.0, w / v) / np.where(near, 1.0, at)
-        # Terms cancel: no coefficient may be rounded, and at high orders nothing else, either.
+        # Terms cancel, so no coefficient may be rounded; at high orders nothing else may, either.
         polynomial = polynomials.exactly if n > _EXACT_FLOATS else polynomials.horner
         far: Reals = polynomial(coefficients[::-1], t)
-        for size in sizes:  # one by one: neither the scale nor the power leaves the floats alone
+        for size in sizes:  # one at a time: the scale or the power alone could overflow
             far = far * (-size * step)
         far = far * step
         if not np.any(near):
             return far
-        # Where e^-W does lose no digit: W counts less in it than in a power of W/x.
+        # Where e^-W loses no digit, it is less sensitive to W than a power of W/x is.
         u = np.where(near, w, -2.0 if branch else 0.0)
         value: Reals
         if branch:
@@ -68,14 +68,14 @@ def derivative(branch: int, n: int, x: Doubles) -> Doubles:
 
 
 _INNER, _EXPONENTIAL = 0.3, -4.0
-_EXACT_FLOATS = 14  # the last order whose coefficients all are below 2^53
+_EXACT_FLOATS = 14  # the last order with all coefficients below 2^53
 
 
 @cache
 def _polynomial(n: int) -> tuple[list[int], list[Fraction], list[Fraction]]:
-    """What its coefficients are divided by, factor by factor; those of powers of v, and of W.
+    """The divisors of the coefficients, factor by factor; coefficients of powers of v, and of W.
 
-    They grow like (n - 1)!: the factors are powers of 2, so that none is rounded.
+    The coefficients grow like (n - 1)!.  The divisors are powers of 2, so that none is rounded.
     """
     sizes = [2 ** (k.bit_length() - 1) for k in range(1, n)]
     scale = math.prod(sizes)
@@ -87,7 +87,7 @@ def _polynomial(n: int) -> tuple[list[int], list[Fraction], list[Fraction]]:
     return sizes, coefficients, shifted
 
 
-_BELOW, _REST = math.exp(-1), -1.2428753672788363e-17  # 1/e and what is missing of it
+_BELOW, _REST = math.exp(-1), -1.2428753672788363e-17  # 1/e as a float, and its error
 _NEAR = 0.35
 
 
@@ -112,7 +112,7 @@ def _solved(branch: int, x: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _iterated(branch: int, x: Doubles) -> Doubles:
-    """From an asymptotic first guess, each step has four times the digits of the one before.
+    """Iterate from an asymptotic guess: each step gives four times the digits.
 
     Fritsch, Shafer and Crowley, "Solution of the transcendental equation w e^w = x", 1973.
     """
@@ -134,7 +134,7 @@ def _iterated(branch: int, x: Doubles) -> Doubles:
 
 @cache
 def _series() -> tuple[float, ...]:
-    """1 + W in powers of p, the highest coefficient first and p^1 last (4.22 to 4.24)."""
+    """The coefficients of 1 + W in powers of p, from the highest down to p^1 (4.22 to 4.24)."""
     mu, alpha = [Fraction(-1), Fraction(1)], [Fraction(2), Fraction(-1)]
     for k in range(2, 28):
         alpha.append(sum((mu[j] * mu[k + 1 - j] for j in range(2, k)), Fraction(0)))

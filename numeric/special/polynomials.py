@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def horner(coefficients: Sequence[int | Fraction], b: Reals) -> Reals:
-    """The polynomial with these coefficients, of b^0 first: each product and sum keeps its rest.
+    """Evaluate a polynomial, coefficient of b^0 first, with the rounding error of every operation.
 
-    Of positive numbers it is as if rounded once; what cancels is as if computed with twice the
-    digits (Graillat, Langlois and Louvet 2009, the compensated rule of Horner).
+    For positive terms the result is as if rounded once.  For terms that cancel it is as if computed
+    with twice the digits (Graillat, Langlois and Louvet 2009, the compensated rule of Horner).
     """
     *lower, highest = map(float, coefficients)
     split = 134217729.0 * b  # 2^27 + 1: Dekker's halves of b
@@ -42,7 +42,7 @@ def horner(coefficients: Sequence[int | Fraction], b: Reals) -> Reals:
 
 
 def exactly(coefficients: Sequence[Fraction], b: Doubles) -> Doubles:
-    """The polynomial in rational arithmetic, rounded once, whatever cancels; nan where b is not."""
+    """Evaluate a polynomial in rational arithmetic, rounded once; nan where b is not finite."""
 
     def of_one(at: float) -> float:
         if not math.isfinite(at):
@@ -57,7 +57,7 @@ def exactly(coefficients: Sequence[Fraction], b: Doubles) -> Doubles:
 
 @contained
 def orthogonal(family: type[Polynomial], n: int, *operands: Doubles) -> Doubles:
-    """The polynomial of order n; where terms of both signs overflow, in rational arithmetic."""
+    """The polynomial of order n; in rational arithmetic where terms of both signs overflow."""
     with np.errstate(all="ignore"):
         last, error = recurrence(family, n, *operands)
         value = np.full(operands[-1].shape, np.where(np.isfinite(error), last + error, last))
@@ -69,17 +69,17 @@ def orthogonal(family: type[Polynomial], n: int, *operands: Doubles) -> Doubles:
 
 
 def _rational(family: type[Polynomial], n: int, *operands: float) -> float:
-    *given, x = operands
-    if not all(map(math.isfinite, given)):
+    *parameters, x = operands
+    if not all(map(math.isfinite, parameters)):
         return math.nan
-    end = math.copysign(family.beyond(n, *given), x)  # from there on the sign does not change
+    end = math.copysign(family.beyond(n, *parameters), x)  # beyond, the sign does not change
     far = abs(x) > abs(end)
-    total = family.at(n, *map(Fraction, given), Fraction(end if far else x))
+    total = family.at(n, *map(Fraction, parameters), Fraction(end if far else x))
     return (math.inf if total > 0 else -math.inf) if far else _rounded(total)
 
 
 def _rounded(x: Fraction) -> float:
-    """The nearest float, which may be infinite."""
+    """Return the nearest float, which may be infinite."""
     try:
         return float(x)
     except OverflowError:
@@ -87,13 +87,13 @@ def _rounded(x: Fraction) -> float:
 
 
 def recurrence(family: type[Polynomial], n: int, *operands: Reals) -> tuple[Reals, Reals]:
-    """The polynomial of order n by its recurrence, and what its rounding errors add up to.
+    """The polynomial of order n by its recurrence, and the sum of its rounding errors.
 
-    They are taken along by the same recurrence, as in Horner's rule above: alone it loses a digit
-    at order 50, and others near the zeros.  Of floats, or of arrays of one shape.
+    The same recurrence carries the errors along, as in Horner's rule above.  Without them it loses
+    a digit at order 50, and more near the zeros.  Takes floats, or arrays of one shape.
     """
-    *given, x = operands
-    alpha = given[0] if given else 0.0
+    *parameters, x = operands
+    alpha = parameters[0] if parameters else 0.0
     below: Reals = 0.0
     last: Reals = 1.0
     below_error: Reals = 0.0
@@ -119,14 +119,14 @@ def recurrence(family: type[Polynomial], n: int, *operands: Reals) -> tuple[Real
 
 
 def _sum(a: Reals, b: Reals) -> tuple[Reals, Reals]:
-    """The sum of two numbers, and what rounding takes from it (Knuth)."""
+    """Return the sum of two numbers, and its rounding error (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def product(a: Reals, b: Reals) -> tuple[Reals, Reals]:
-    """The product of two numbers, and what rounding takes from it (Dekker)."""
+    """Return the product of two numbers, and its rounding error (Dekker)."""
     product = a * b
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(b)

@@ -1,11 +1,11 @@
 """The scaled error function and the normal distribution's tail, with their derivatives.
 
-Those of the first are integrals of positive functions over the half line, ∫₀^∞ sⁿ e^(-s² - 2xs) ds,
-which a quadrature adds up without cancellation, where recurrences between the orders lose all
-digits.  The logarithm of the second has series about many centres, and asymptotic ones.
-Numbers in brackets are those of the Digital Library of Mathematical Functions.
+Derivatives of the first are integrals of positive functions over the half line,
+∫₀^∞ sⁿ e^(-s² - 2xs) ds.  A quadrature adds them without cancellation, where recurrences between
+the orders lose all digits.  The logarithm of the second has series about many centres, and
+asymptotic ones.  Numbers in brackets are those of the Digital Library of Mathematical Functions.
 
-All take and give float64 arrays of one shape, and do without SciPy.
+All functions take and return float64 arrays of one shape, and do not need SciPy.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from numeric.types import Doubles
 
 
-_BLOCK = 2048  # numbers whose integrands are in memory at a time
+_BLOCK = 2048  # numbers whose integrands are in memory at once
 
 
 @contained
 def erfcx_derivative(n: int, x: Doubles) -> Doubles:
     """The n-th derivative of e^(x²) erfc(x): (-2)ⁿ 2/√π ∫₀^∞ sⁿ e^(-s² - 2xs) ds [7.7.1].
 
-    For x < 0, e^(x²) erfc(x) = 2 e^(x²) - e^(x²) erfc(-x), and the sizes p of the derivatives
-    follow from p_k = 2|x| p_(k-1) + 2(k-1) p_(k-2) [7.18.7], of positive terms.
+    For x < 0, e^(x²) erfc(x) = 2 e^(x²) - e^(x²) erfc(-x).  The sizes p of its derivatives follow
+    from p_k = 2|x| p_(k-1) + 2(k-1) p_(k-2) [7.18.7], a sum of positive terms.
     """
     size = np.abs(x)
     value = _by_blocks(lambda part: _erfcx_tail(n, part), size)
@@ -51,7 +51,7 @@ def erfcx_derivative(n: int, x: Doubles) -> Doubles:
 
 
 def _erfcx_tail(n: int, x: Doubles) -> Doubles:
-    """The size of the n-th derivative for x >= 0."""
+    """The absolute value of the n-th derivative for x >= 0."""
     v, weights = _half_line(n)
     scale = 1 / (1 + x)
     s = scale[:, None] * v
@@ -61,12 +61,12 @@ def _erfcx_tail(n: int, x: Doubles) -> Doubles:
 
 
 def log_ndtr_derivative(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of log Φ(x), n > 0, the distribution function of the normal distribution.
+    """The n-th derivative, n > 0, of log Φ(x) with Φ the normal distribution function.
 
-    Right of ``top`` Φ is 1 to the last bit, and it is the derivative of the density; left of
-    ``bottom`` by the asymptotic series of the Mills ratio, between them by Taylor series.  (The
-    integrals of sᵏ e^(-s²/2 + xs) over the half line are moments, of which it is a cumulant for
-    n > 2: that sum would cancel, twice as much with every order.)
+    Right of ``top``, Φ is 1 to the last bit, and the derivative is that of the density.  Left of
+    ``bottom`` it is the asymptotic series of the Mills ratio, between them a Taylor series.  (It is
+    also, for n > 2, a cumulant of moments, integrals of sᵏ e^(-s²/2 + xs) over the half line.  That
+    sum would cancel, twice as much with every order.)
     """
     top, bottom = 10 + 2 * math.sqrt(n), -40.0 - 4 * n
     right, left = x > top, x < bottom
@@ -82,9 +82,9 @@ def log_ndtr_derivative(n: int, x: Doubles) -> Doubles:
 
 @cache
 def _log_ndtr_about(n: int, k: int) -> tuple[float, Doubles]:
-    """A centre, and the series of the n-th derivative about it.
+    """Return a centre, and the series of the n-th derivative about it.
 
-    The nearest zero of Φ is 1.92 ± 2.82i, so that the distance to a centre is at most 1/16 of the
+    The nearest zero of Φ is 1.92 ± 2.82i.  So the distance to a centre is at most 1/16 of the
     radius of convergence left of 0, and 1/20 right of it, where the density's e^(-cx) adds terms.
     """
     centre = k / 4 if k > 0 else -3 * math.expm1(-k / 8)
@@ -92,9 +92,9 @@ def _log_ndtr_about(n: int, k: int) -> tuple[float, Doubles]:
 
 
 def _log_ndtr_far(n: int, t: Doubles) -> Doubles:
-    """The n-th derivative at -t, from t + Σ cₖ (-1)ᵏ t^(-2k-1), the first.
+    """The n-th derivative at -t, from the first one, t + Σ cₖ (-1)ᵏ t^(-2k-1).
 
-    It is the reciprocal of the Mills ratio Σ (-1)ᵏ (2k-1)!! t^(-2k-1) [7.12.1].
+    That series is the reciprocal of the Mills ratio Σ (-1)ᵏ (2k-1)!! t^(-2k-1) [7.12.1].
     """
     total = np.zeros_like(t)
     inverse = 1 / t
@@ -115,10 +115,10 @@ def _mills() -> list[int]:
     double = [1]
     for k in range(1, _FAR_TERMS + 2):
         double.append(double[-1] * (2 * k - 1))
-    found = [1]  # of the reciprocal, with signs
+    reciprocal = [1]  # the coefficients of the reciprocal, with signs
     for k in range(1, _FAR_TERMS + 1):
-        found.append(-sum(found[j] * double[k - j] * (-1) ** (k - j) for j in range(k)))
-    return [abs(c) for c in found[1:]]
+        reciprocal.append(-sum(reciprocal[j] * double[k - j] * (-1) ** (k - j) for j in range(k)))
+    return [abs(c) for c in reciprocal[1:]]
 
 
 def normal_density(n: int, x: Doubles) -> Doubles:
@@ -130,15 +130,15 @@ def normal_density(n: int, x: Doubles) -> Doubles:
     value = exp_of_half_square(inside, last)
     if n % 2 == 0:
         return value
-    # Near its zero at 0 the recurrence would round to multiples of the smallest number, n times.
+    # Near the zero at 0 the recurrence would round n times to multiples of the smallest number.
     slope = -((-1) ** (n // 2)) * math.prod(range(n, 0, -2)) / math.sqrt(2 * math.pi)
     return np.where(np.abs(x) < _LINEAR_BELOW, slope * x, value)
 
 
 def exp_of_half_square(x: Doubles, factor: Doubles) -> Doubles:
-    """e^(-x²/2) times a factor; rounded only once where it is a subnormal number.
+    """e^(-x²/2) times a factor, rounded only once where the result is subnormal.
 
-    A multiple of 1/16 near x has an exact square; the error of that of x would be multiplied by x²
+    A multiple of 1/16 near x has an exact square.  The error of x² itself would be multiplied by x²
     (Cody 1969).
     """
     x = np.clip(x, -_DENSITY_ENDS, _DENSITY_ENDS)
@@ -148,8 +148,8 @@ def exp_of_half_square(x: Doubles, factor: Doubles) -> Doubles:
     return product
 
 
-_DENSITY_ENDS = 60.0  # where it is 0
-_LINEAR_BELOW = 1e-10  # where the square of x is below 2^-53
+_DENSITY_ENDS = 60.0  # the density is 0 beyond
+_LINEAR_BELOW = 1e-10  # the square of x is below 2^-53
 
 
 def _by_blocks(function: Callable[[Doubles], Doubles], x: Doubles) -> Doubles:
@@ -160,11 +160,11 @@ def _by_blocks(function: Callable[[Doubles], Doubles], x: Doubles) -> Doubles:
 
 @cache
 def _half_line(n: int) -> tuple[Doubles, Doubles]:
-    """Nodes and weights for ∫₀^∞ vⁿ f(v) dv, where f falls like e^-v at least.
+    """Nodes and weights for ∫₀^∞ vⁿ f(v) dv, where f falls at least like e^-v.
 
-    The trapezoidal rule in u, v = e^(u - e^-u) (Takahasi and Mori 1974), whose error is e^(-2πd/h)
-    for f analytic in a strip of half width d: h = 1/10 is enough for d = π/4, and a power of v is
-    a peak of width 1/√n.  Nodes end where e^-v vⁿ, or e^(-e^-u), is below 2^-53 of the integral.
+    The trapezoidal rule in u, v = e^(u - e^-u) (Takahasi and Mori 1974), has the error e^(-2πd/h)
+    for f analytic in a strip of half width d.  h = 1/10 is enough for d = π/4.  A power of v is a
+    peak of width 1/√n.  Nodes end where e^-v vⁿ, or e^(-e^-u), is below 2^-53 of the integral.
     """
     h = 0.1 / math.sqrt(1 + n / 16)
     first, last = math.floor(-3.9 / h), math.ceil(math.log(45 + 2 * n) / h)

@@ -1,7 +1,7 @@
 """Riemann's and Hurwitz's zeta functions, and their derivatives by the first argument.
 
 Numbers in brackets are those of the Digital Library of Mathematical Functions.
-All take and give float64 arrays of one shape, and do without SciPy.
+All functions take and return float64 arrays of one shape, and do not need SciPy.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 @contained
 def zeta(m: int, s: Doubles) -> Doubles:
-    """The m-th derivative of Riemann's.
+    """The m-th derivative of Riemann's zeta function.
 
-    For s > 1 by Euler and Maclaurin's summation, for others by Taylor series about multiples of
-    1/4; below ``_BOTTOM``, where it is infinite but near zeros, by its sign.
+    For s > 1 it uses Euler's and Maclaurin's summation, else Taylor series about multiples of 1/4.
+    Below ``_BOTTOM`` it is infinite except near zeros, so only its sign is computed.
     """
     value = hurwitz_zeta(m, np.where(s > 1, s, np.inf), np.ones_like(s))
     middle, below = (s >= _BOTTOM) & (s < 1), (s < _BOTTOM) & np.isfinite(s)
     if np.any(middle):
         at = s[middle]
         place = np.rint(4 * at).astype(np.int64)
-        found = expanded(partial(_about, m), place, at)
+        series = expanded(partial(_about, m), place, at)
         with np.errstate(over="ignore"):
             pole = (-1) ** m * _pole(m, np.where(place < _NEAR, 2.0, at) - 1)
-            found = np.where(place < _FAR, np.ldexp(found, _SCALE), found)
-            value[middle] = np.where(place < _NEAR, found, found + pole)
+            series = np.where(place < _FAR, np.ldexp(series, _SCALE), series)
+            value[middle] = np.where(place < _NEAR, series, series + pole)
     if np.any(below):
         value[below] = _beyond(m, s[below])
     if m == 0:
@@ -48,15 +48,15 @@ def zeta(m: int, s: Doubles) -> Doubles:
 
 
 _BOTTOM = -300.0
-_NEAR, _FAR = 2, -800  # quarters: from where the pole counts, and where numbers are scaled
+_NEAR, _FAR = 2, -800  # quarters: where the pole starts to count, and where scaling starts
 _SCALE = 400
 
 
 @cache
 def _about(m: int, k: int) -> tuple[float, Doubles]:
-    """A centre, and the series of the m-th derivative about it, from 1/2 on without the pole.
+    """Return a centre, and the series of the m-th derivative; from 1/2 on without the pole.
 
-    The pole at 1 is at least 3/4 away from the others, and a number from its centre at most 1/8.
+    The pole at 1 is at least 3/4 from the other centres, and a number at most 1/8 from its centre.
     """
 
     def series(n: int, s: Any) -> list[Any]:
@@ -76,7 +76,7 @@ def _pole(m: int, u: Doubles) -> Doubles:
 
 
 def _beyond(m: int, s: Doubles) -> Doubles:
-    """Infinite with its sign, that of derivatives of sin(πs/2) (2π)^s Γ(1 - s) [25.4.1].
+    """Infinity with the sign of the derivative of sin(πs/2) (2π)^s Γ(1 - s) [25.4.1].
 
     For s < -300 the factor ζ(1 - s) is 1, and ψ has its asymptotic series [5.11.2].
     """
@@ -103,12 +103,12 @@ def _beyond(m: int, s: Doubles) -> Doubles:
 
 @contained
 def hurwitz_zeta(m: int, s: Doubles, q: Doubles) -> Doubles:
-    """The m-th derivative of Hurwitz's by s, for s > 1 and q > 0.
+    """The m-th derivative by s of Hurwitz's zeta function, for s > 1 and q > 0.
 
-    By Euler and Maclaurin's summation, Σ (q + k)^-s over k < n and the rest from e = q + n on,
+    Euler's and Maclaurin's summation adds Σ (q + k)^-s over k < n and the rest from e = q + n on,
     e^(1-s)/(s - 1) + e^-s/2 + Σ B_2j/(2j)! s (s + 1) ... (s + 2j - 2) e^(1-s-2j) [25.11.5], each
-    differentiated.  Powers are products of their roots, times the rest between: those of a number
-    that is subnormal would have lost digits before they are multiplied by powers of the logarithm.
+    differentiated.  Powers are products of their roots, with the other factors between them.  A
+    subnormal power would lose digits before powers of the logarithm multiply it.
     """
     inside = (s > 1) & (s < np.inf) & (q > 0) & (q < np.inf)
     at, by = np.where(inside, s, 2.0), np.where(inside, q, 1.0)
@@ -122,7 +122,8 @@ def hurwitz_zeta(m: int, s: Doubles, q: Doubles) -> Doubles:
             pole = pole + term * log**j
             term = term * j / (at - 1)
         rest = log**m / 2
-        factor = [at / end, 1 / end, *[np.zeros_like(at)] * m][: m + 1]  # in powers of t
+        # coefficients of powers of t
+        factor = [at / end, 1 / end, *[np.zeros_like(at)] * m][: m + 1]
         for j, bernoulli in enumerate(_BERNOULLI, 1):
             derivative = sum(math.perm(m, i) * c * (-log) ** (m - i) for i, c in enumerate(factor))
             rest = rest + (-1) ** m * bernoulli * derivative
