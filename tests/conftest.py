@@ -1,8 +1,10 @@
 """Settings that every test shares."""
 
+import contextlib
 import gc
 import inspect
 import os
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +14,8 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering import programs
 from numeric.lowering.passes import rows
+from tests.mutants import MUTANTS, chosen
+from tests.mutants.rows import Stale, Tree
 from tests.support.budget import scaled
 
 # A shared machine is no stop-watch: scale is tested by counts, so no example has a deadline.
@@ -51,12 +55,34 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    if "kills" in config.option.markexpr:
+        mark_tiers(items)
     if config.getoption("--backend") == "native":
         for item in items:
             mark = item.get_closest_marker("numpy_only")
             if mark is not None:
                 (reason,) = mark.args
                 item.add_marker(pytest.mark.skip(reason=f"of NumPy alone: {reason}"))
+
+
+def mark_tiers(items):
+    """Mark notebooks as slow, and the tests that have to see the planted faults as kills.
+
+    Reads all rows of ``tests/mutants``: only a run that selects by these marks pays for that.
+    """
+    tree, killers = Tree(), defaultdict(list)
+    for mutant in MUTANTS:
+        with contextlib.suppress(Stale):  # which tests/mutants/test_rows.py reports
+            for test in tree.tests(mutant):
+                file, _, function = test.partition("::")
+                killers[file].append(function)
+    for item in items:
+        file, name = item.nodeid.partition("::")[0], item.name
+        function = getattr(item, "originalname", name)
+        if any(chosen.matches(killer, function, name) for killer in killers[file]):
+            item.add_marker("kills")
+        if file.startswith("notebooks/"):
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -24,6 +24,7 @@ SLOW_ORACLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives_are_accurate(name):
     """Orders 0 to 2, and what is listed, keep the bound at the points sampled or miss as listed."""

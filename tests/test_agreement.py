@@ -77,6 +77,7 @@ def sums_up(op):
     return len(op.letters) > 1 and any(k not in op.out for word in op.letters for k in word)
 
 
+@pytest.mark.slow
 @pytest.mark.numpy_only("its bits")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_lowered_is_interpreted_bit_by_bit(family):
@@ -139,6 +140,7 @@ def lowered_is_right(program, point, **options):
     return F
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_lowered_is_right(family):
     @sample(150)
@@ -149,6 +151,7 @@ def test_lowered_is_right(family):
     run()
 
 
+@pytest.mark.slow
 @sample(150)
 @given(programs_at_points(("pointwise", "selection"), scalar=True, steps=6))
 def test_scalar_functions_apply_point_by_point(drawn):

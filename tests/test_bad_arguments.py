@@ -32,6 +32,7 @@ LEFT_OUT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("namespace", COVERED)
 def test_bad_arguments_are_refused_by_name(namespace: str) -> None:
     every = 1 if scaled(1) > 1 else EVERY
@@ -45,6 +46,7 @@ def test_what_is_left_out_is_a_case() -> None:
     assert set(LEFT_OUT) <= every
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_calls_of_the_table_are_right(namespace: str) -> None:
     for name in NAMESPACES[namespace].calls:

@@ -497,6 +497,7 @@ def test_every_case_has_a_node_of_its_op():
 ALL = [one for cases in CASES.values() for one in cases]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_jacobian_and_hessian(one):
     oracles.check_high(one, point(one.shapes))
@@ -505,6 +506,7 @@ def test_jacobian_and_hessian(one):
 SMALL = [one for one in ALL if sum(map(math.prod, one.shapes)) <= 8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", SMALL, ids=lambda one: one.name)
 def test_jacobian_and_hessian_inside_a_composition(one):
     """The cotangent that meets the op is then an expression with batch axes, not an identity."""
@@ -600,6 +602,7 @@ PARAMETERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(PRIMITIVES))
 def test_every_function_of_the_vocabulary(name):
     op = PRIMITIVES[name]

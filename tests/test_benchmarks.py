@@ -30,6 +30,7 @@ def _pairs():
             yield pytest.param(w, library, id=f"{w.name}-{library}", marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workload", "library"), list(_pairs()))
 @pytest.mark.filterwarnings("default")  # those of peers are theirs
 def test_contestants_compute_what_ours_does(workload, library):
@@ -47,6 +48,7 @@ def test_every_formula_is_also_written_by_hand_and_without_the_library():
         assert {"symdiff", "numeric", "sd", "nm"}.isdisjoint(vars(field))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("planted", "words"),
     [
@@ -88,6 +90,7 @@ def test_a_contestant_that_fails_says_why():
         remote.close()
 
 
+@pytest.mark.slow
 def test_a_peer_that_is_not_installed_is_skipped_and_said_so(tmp_path, monkeypatch):
     (tmp_path / "casadi.py").write_text("raise ImportError('planted')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -124,6 +127,7 @@ def test_ours_failing_stops_the_case_and_is_told():
     assert outcome.timings["hand"].call == []
 
 
+@pytest.mark.slow
 def test_symbols_are_new_in_every_round():
     names = []
 
@@ -208,6 +212,7 @@ def test_differential_equations_of_jax_are_diffraxs():
     assert row == f"| {report.row_name(case)} | 0.25 / 0.5 |"
 
 
+@pytest.mark.slow
 def test_files_are_written(tmp_path):
     case = Case(next(w for w in WORKLOADS if w.naive), "tiny")
     outcome = measure(case, [OURS, "hand", "naive"], Local, ONCE)

@@ -274,6 +274,7 @@ def _ones(x: Expr) -> Any:
     return np.ones([dim if isinstance(dim, int) else 3 for dim in x.shape], x.dtype)
 
 
+@pytest.mark.slow
 @each_op
 def test_an_op_prints(cls):
     """No object's default text; and ops of one kind with other parameters read differently."""
@@ -403,6 +404,7 @@ def _draw(family: str, place: int, met: dict[type[Op], None]) -> None:
     collect()
 
 
+@pytest.mark.slow
 @each_op
 def test_random_programs_have_the_op(cls):
     assert cls in NOT_DRAWN or cls in drawn_ops()

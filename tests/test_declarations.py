@@ -171,6 +171,7 @@ def test_empty_cores_and_batches_have_a_value_or_are_refused_by_name(cls):
                 assert value.shape == y.shape, y
 
 
+@pytest.mark.slow
 @each_opaque
 def test_a_batch_of_an_op_is_the_loop(cls):
     """Whichever operands are batched, and of whatever length: that of a core axis, too."""
@@ -257,6 +258,7 @@ def adds_up(y: Expr, x: Expr, rng: np.random.Generator) -> bool:
 STEP, DIFFERENCE = 1e-5, 1e-7
 
 
+@pytest.mark.slow
 @each_opaque
 def test_derivatives_are_differences(cls):
     """Pulled back and pushed forward, which are one matrix; 0 where the op is constant."""
@@ -278,6 +280,7 @@ def test_derivatives_are_differences(cls):
                 np.testing.assert_allclose(value, expected, rtol=0, atol=size * DIFFERENCE)
 
 
+@pytest.mark.slow
 @each_opaque
 def test_a_batch_of_a_derivative_is_the_loop(cls):
     """There operands have more leading axes than the one that they share."""
@@ -398,6 +401,7 @@ NUMERIC = {
 }
 
 
+@pytest.mark.slow
 @each_opaque
 def test_an_op_is_defined_by_components(cls):
     """With the value of its kernel, in batches too; or it is refused by name."""
@@ -511,6 +515,7 @@ MISSED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cls", "fact"), OMISSIONS, ids=[f"{fact} of {cls.__name__}" for cls, fact in OMISSIONS]
 )

@@ -77,6 +77,7 @@ SHARED = {
 }
 
 
+@pytest.mark.slow
 def test_a_word_is_the_name_of_one_class():
     first, _, second = GLOSSARY.partition("At most one class")
     table = rows(first)
@@ -483,6 +484,7 @@ NESTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NESTED)
 def test_graphs_are_walked_in_loops(kind):
     """However deep: derivatives of both directions, texts, pickles, counts, programs, values."""

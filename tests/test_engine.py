@@ -46,6 +46,7 @@ def test_a_sum_in_a_loop_is_the_sum_of_its_terms_at_once():
             f = made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build", [lambda a: sd.sin(a), lambda a: a + 3.7, lambda a: a**5, lambda a: a * a + 1]
 )
@@ -64,6 +65,7 @@ def test_dropped_expressions_are_freed_at_once(build):
         gc.enable()
 
 
+@pytest.mark.slow
 def test_gradients_are_freed_with_their_graph():
     v = sd.symbol("v_freed", (3,))
     f = sd.sum(sd.where(v > 0, sd.sqrt(v), v)) + sd.logsumexp(v)
@@ -126,6 +128,7 @@ def nested(n):
     return e
 
 
+@pytest.mark.slow
 def test_a_deep_graph_needs_no_recursion():
     """Two hundred times as deep as Python's limit, and deeper than C's stack is long."""
     assert sys.getrecursionlimit() <= 1000

@@ -57,6 +57,7 @@ def suite(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_run_counts_what_was_drawn_and_keeps_what_failed(suite, tmp_path, monkeypatch):
     monkeypatch.setattr(fuzz, "_GROWTH", 1e-3)  # one turn each
     lines = []
@@ -79,6 +80,7 @@ def test_a_run_counts_what_was_drawn_and_keeps_what_failed(suite, tmp_path, monk
     assert fuzz.status(results) == 1
 
 
+@pytest.mark.slow
 def test_a_test_of_ours_runs_under_its_own_warnings_and_settings(tmp_path):
     test = "tests/symdiff/test_products.py::test_products_keep_their_value"
     result = fuzz.run(test, 0, tmp_path)
@@ -102,6 +104,7 @@ def test_turns_grow_into_the_share(tmp_path, monkeypatch):
     assert 80 < now[0] < 120
 
 
+@pytest.mark.slow
 def test_a_turn_without_end_is_told_apart_from_a_failure(suite, tmp_path, monkeypatch):
     monkeypatch.setattr(fuzz, "_FIRST", 10)
     monkeypatch.setattr(fuzz, "_REPLAY", 4)
@@ -113,6 +116,7 @@ def test_a_turn_without_end_is_told_apart_from_a_failure(suite, tmp_path, monkey
     assert fuzz.status([result]) == 2
 
 
+@pytest.mark.slow
 def test_a_failure_that_is_still_being_shrunk_is_a_failure(suite, tmp_path, monkeypatch):
     monkeypatch.setattr(fuzz, "_FIRST", 10)
     result = fuzz.run(f"{suite}::test_shrinking_for_ever", 1.0, tmp_path / "kept")

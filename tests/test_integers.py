@@ -73,6 +73,7 @@ def jets_at(program, x, k):
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["pointwise", "contraction", "linear", "literal", "sequence"])
 def test_derivatives_of_formulas_with_integers_are_exact(family):
     @sample(60)
@@ -119,6 +120,7 @@ def test_derivatives_of_formulas_with_integers_are_exact(family):
     run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_values_of_formulas_with_integers_are_interpreted_ones(family):
     @sample(60)
@@ -201,6 +203,7 @@ REDUCTIONS = {
 NORMS = (1, 2, 3, np.inf, -np.inf)
 
 
+@pytest.mark.slow
 @np.errstate(all="ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [*REDUCTIONS, *(f"norm {p}" for p in NORMS), "quantile"])
@@ -339,6 +342,7 @@ def outcomes(e, inputs, values):
             yield OverflowError
 
 
+@pytest.mark.slow
 @sample(150)
 @given(integer_formulas(), st.data())
 def test_values_of_integer_formulas_are_those_of_numpy(steps, data):
@@ -367,6 +371,7 @@ def test_values_of_integer_formulas_are_those_of_numpy(steps, data):
         np.testing.assert_array_equal(lowered, expected)
 
 
+@pytest.mark.slow
 @sample(150)
 @given(
     integer_formulas(),

@@ -52,6 +52,7 @@ def filled(shape, start=1):
 # Random programs ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @sample(60)
 @given(ours())
 def test_jvp_is_jacobian_times_tangent(drawn):
@@ -61,6 +62,7 @@ def test_jvp_is_jacobian_times_tangent(drawn):
     equal([sd.jvp(f, xs, ts)], [sum(parts[1:], parts[0])], env)
 
 
+@pytest.mark.slow
 @sample(60)
 @given(ours())
 def test_vjp_is_cotangent_times_jacobian(drawn):
@@ -71,6 +73,7 @@ def test_vjp_is_cotangent_times_jacobian(drawn):
     equal(sd.grad(f, xs, grad_outputs=g), expected, env)
 
 
+@pytest.mark.slow
 @sample(60)
 @given(ours())
 def test_gradient_of_a_scalar_is_its_jacobian(drawn):
@@ -79,6 +82,7 @@ def test_gradient_of_a_scalar_is_its_jacobian(drawn):
     equal(sd.grad(s, xs), sd.jacobian(s, xs), env)
 
 
+@pytest.mark.slow
 @sample(60)
 @given(ours(largest=4))
 def test_hessians_are_symmetric(drawn):
@@ -145,6 +149,7 @@ def test_product_rule(drawn):
     equal([sd.jacobian(f * g, xs[0])], [f_ * K + g_ * J], env)
 
 
+@pytest.mark.slow
 @sample(60)
 @given(ours())
 def test_chain_rule(drawn):
@@ -156,6 +161,7 @@ def test_chain_rule(drawn):
     equal([direct], [sd.tensordot(outer, sd.jacobian(f, xs[0]), axes=f.ndim)], env)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_substitution_commutes_with_differentiation_by_another_symbol(family):
     @sample(40)
@@ -172,6 +178,7 @@ def test_substitution_commutes_with_differentiation_by_another_symbol(family):
     run()
 
 
+@pytest.mark.slow
 @sample(60)
 @given(ours())
 def test_one_pass_gives_what_separate_passes_give(drawn):

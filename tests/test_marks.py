@@ -313,6 +313,7 @@ def finite(x):
     return np.where(np.isfinite(x), x, np.nan)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @sample(150)
 @given(programs(COVERING))
@@ -325,6 +326,7 @@ def test_what_ignores_nothing_is_ieee_arithmetic(program):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @sample(300)
 @given(programs(SELECTING))

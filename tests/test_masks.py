@@ -277,6 +277,7 @@ def test_a_strong_product_is_the_plain_one_but_for_what_is_not_finite():
         assert np.signbit(value) == np.signbit(expected[k])
 
 
+@pytest.mark.slow
 def test_nests_of_masks_of_any_depth():
     positive = [x > 0, y > 0]
     f = sd.exp(x)
@@ -303,6 +304,7 @@ def test_slices_of_slices_that_cover_ignore_nothing(depth):
         assert np.isnan(gradient(np.zeros(3), np.zeros(3))).all()
 
 
+@pytest.mark.slow
 def test_a_gradient_through_nested_masks_has_nodes_in_proportion():
     def gradient(n):
         v = f = sd.symbol("v", 3)

@@ -227,12 +227,14 @@ def _fresh_partials():
     rules._partial_program.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_rules_as_they_are_pass(name):
     fault = FAULTS[name]
     fault.check(fault.program, [ratio(*shape) for shape in fault.program.shapes])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_caught(name, monkeypatch):
     fault = FAULTS[name]

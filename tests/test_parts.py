@@ -120,6 +120,7 @@ def test_interleaved_results_of_two_matrices_cost_two_calls(whole, run, calls):
             np.testing.assert_allclose(value, other, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @each_whole
 @each_way
 def test_derivatives_of_every_order_use_the_results_that_are_there(whole, run, calls):

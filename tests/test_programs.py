@@ -11,6 +11,7 @@ from tests.support.strategies import FAMILIES, programs_at_points
 ANALYTIC = ("pointwise", "contraction", "linear", "opaque")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_value_jacobian_gradient_and_hessian_are_exact(family):
     # SymPy's second derivatives of the inverse of a 3 by 3 matrix of symbols take minutes.
@@ -24,12 +25,14 @@ def test_value_jacobian_gradient_and_hessian_are_exact(family):
     run()
 
 
+@pytest.mark.slow
 @sample(200)
 @given(programs_at_points(rational=True, steps=7, largest=6))
 def test_mixed_rational_programs_are_exact(drawn):
     oracles.check_exact(*drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_reverse_mode_is_the_transpose_of_forward_mode_exactly(family):
     @sample(150)
@@ -40,6 +43,7 @@ def test_reverse_mode_is_the_transpose_of_forward_mode_exactly(family):
     run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_reverse_mode_is_the_transpose_of_forward_mode(family):
     @sample(100)
@@ -62,6 +66,7 @@ def test_partial_derivatives_of_selections_to_third_order(drawn):
     oracles.check_orders(*drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_jacobian_and_hessian_at_high_precision(family):
     @sample(60)

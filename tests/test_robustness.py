@@ -141,6 +141,7 @@ def test_a_child_has_mpmaths_precision_of_outside():
     assert mp.prec == before
 
 
+@pytest.mark.slow
 def test_every_lock_is_made_for_forks():
     for path in SOURCES:
         if path.name != "locks.py":
@@ -174,6 +175,7 @@ def working(count, work):
             thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_finishes_first_uses_of_other_threads():
     v = sd.symbol("v", "n")
@@ -370,6 +372,7 @@ LATE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", LATE)
 def test_what_few_programs_use_is_loaded_when_it_is_asked_for(package):
     text = f"import sys, {package}; print(*{{*{LATE[package]}}} & {{*sys.modules}})"
@@ -706,6 +709,7 @@ def pickled():
 PROGRAMS = [lowered, evaluated, eager, traced, refused, pickled]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_an_interrupt_leaves_no_trace(program):
     """At lines and calls of the program; at others under `make fuzz`, which may take them all."""

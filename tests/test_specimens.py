@@ -45,6 +45,7 @@ def bundle(value):
     return data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", SPECIMENS)
 def test_specimens_can_be_shown(make, capsys):
     data = bundle(make())

@@ -1397,6 +1397,7 @@ def _title(value: Any) -> str:
     return value.title if isinstance(value, Row) else " ".join(map(str, value))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("one", "shapes"), CASES, ids=_title)
 def test_row(one, shapes):
     assert check(one, shapes) >= 1

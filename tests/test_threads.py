@@ -375,6 +375,7 @@ def expanded(*factors):
     return product
 
 
+@pytest.mark.slow
 def test_sympy_24673():
     names = "a b c x y z"
 
@@ -505,6 +506,7 @@ def test_dill_247(again):
     assert again.value_and_grad(2.0, 0.0)[1] == (0.5, 1.0)
 
 
+@pytest.mark.slow
 def test_symengine_py_294():
     # Nothing of the machine is in the pickle; another process makes the function anew.
     data = pickle.dumps(nm.lower(sd.exp(-x) * y, [x, y]), protocol=4)

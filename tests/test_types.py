@@ -148,6 +148,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[
     return text.split("\n"), [(int(line), message) for line, message in said]
 
 
+@pytest.mark.slow
 def test_every_public_name_is_known_and_no_other(reported):
     lines, said = reported
     wrong = Counter(lines[n - 1] for n, message in said if message.startswith("error"))

@@ -144,6 +144,7 @@ def test_jacobians_by_components(drawn):
     equal([sd.jvp(f, vs[0], t)], [sd.tensordot(expected[0], t, axes=t.ndim)], env)
 
 
+@pytest.mark.slow
 @sample(40)
 @given(cases(largest=4))
 def test_hessians_by_components(drawn):
@@ -157,6 +158,7 @@ def test_hessians_by_components(drawn):
     equal([sd.hvp(f, vs[0], t)], [sd.tensordot(expected[0][0], t, axes=t.ndim)], env)
 
 
+@pytest.mark.slow
 @sample(40)
 @given(cases(largest=4))
 def test_orders_by_an_element(drawn):
@@ -188,6 +190,7 @@ def test_tangents_of_several_components(drawn, data):
     equal([sd.jvp(f, [v for v, _ in pieces], ts)], [expected], env)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["view", "scatter"])
 def test_the_oracle_finds_a_planted_fault(name, monkeypatch):
     from symdiff.calculus.variables import Component
@@ -477,6 +480,7 @@ def _slices(draw, length):
     return range(length)[slice(draw(bound), draw(bound), step)]
 
 
+@pytest.mark.slow
 @sample(200)
 @given(st.integers(0, 12), st.data())
 def test_places_are_what_python_takes(length, data):

@@ -125,6 +125,7 @@ def judged(copy: Path, walk: Walk) -> tuple[int, str]:
     return run(copy, [*walk.command, "-x", "-q", "-n", "0", "--tb=line", "-p", "no:cacheprovider"])
 
 
+@pytest.mark.slow
 @each_walk
 def test_a_walk_leads_to_an_operation_whose_tests_pass(walk, copy):
     for block in walk.blocks:
@@ -138,6 +139,7 @@ def test_a_walk_leads_to_an_operation_whose_tests_pass(walk, copy):
         assert status == 0, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("walk", "left_out"), LEFT_OUT)
 def test_a_block_that_is_left_out_is_missed(walk, left_out, copy):
     for block in walk.blocks:

@@ -50,6 +50,7 @@ def test_forwards_of_all_kinds(forward, shape):
     assert (report.verdict, report.findings[0].kind) == ("wrong", "sign")
 
 
+@pytest.mark.slow
 def test_all_that_is_offered_is_judged():
     right = {
         "gradient": lambda x, y: (np.sin(y), x * np.cos(y)),
@@ -206,6 +207,7 @@ def bounded_above_alone(X, w, b, y):
     return np.outer(g, w), X.T @ g, g.sum(), -g
 
 
+@pytest.mark.slow
 def test_a_place_is_told_as_a_condition_that_holds_where_it_is_wrong_and_nowhere_else():
     report = audit(huber, gradient=bounded_above_alone, inputs=LINE, budget=5000)
     assert [found.kind for found in report.findings] == ["branch"] * 4, report

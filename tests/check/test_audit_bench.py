@@ -16,6 +16,7 @@ MISNAMED = {
 """Those whose kind is another one, with the one that is given."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", WRONG, ids=lambda entry: entry.name)
 def test_mistakes_are_caught_and_named(entry):
     report = audited(entry)
@@ -29,6 +30,7 @@ def test_most_mistakes_are_named_right():
     assert len(MISNAMED) <= (1 - NAMED_RIGHT) * len(WRONG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", RIGHT, ids=lambda entry: entry.name)
 def test_right_derivatives_pass(entry):
     report = audited(entry)

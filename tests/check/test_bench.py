@@ -153,6 +153,7 @@ def as_arrays(point: Any, dtype: Any = float) -> list[NDArray[Any]]:
     return [np.array(x, dtype) for x in point]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", WRONG, ids=ids)
 def test_planted_mistakes_show(entry):
     if callable(entry.witness):
@@ -198,6 +199,7 @@ def ordinary(forward: Forward, point: list[NDArray[Any]]) -> bool:
     return bool(np.all(np.isfinite(value)) and np.all(np.abs(slope) < limit))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", [e for e in RIGHT if np.float64 in e.dtypes()], ids=ids)
 def test_right_derivatives_are_right(entry):
     """In both dtypes: what is offered for float32 alone is the same again."""
@@ -216,6 +218,7 @@ def at_a_kink(entry: Entry, point: list[NDArray[Any]]) -> bool:
     return bool(np.ptp(rows, axis=0).any()) and outside(entry, point) < BOUND * rounding(point)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", [e for e in RIGHT if e.forward.kinks], ids=ids)
 def test_right_gradients_are_in_the_subdifferential(entry):
     for kink in entry.forward.kinks:

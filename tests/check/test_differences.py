@@ -43,6 +43,7 @@ def a_point(rng, domain):
     return math.copysign(min(abs(x), 20.0), x) if domain == "small" else x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_error_is_a_bound(name):
     ours, theirs, domain = FUNCTIONS[name]

@@ -311,6 +311,7 @@ PROPERTIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_enclosures_contain_the_values(name):
     property_, count, share, kinds = PROPERTIES[name]

@@ -45,6 +45,7 @@ def test_every_public_function_is_called():
     assert public <= calls().keys()
 
 
+@pytest.mark.slow
 def test_what_an_extra_is_for_names_the_extra_and_what_was_called(answers):
     refused = {name: str(said) for name, said in answers.items() if "refused: " in str(said)}
     assert refused.keys() == REFUSED.keys()

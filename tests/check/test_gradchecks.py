@@ -135,6 +135,7 @@ DIFFERENTIABLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_no_false_alarm_for_the_operations(dtype):
     """All of the table under the fuzz profile, a sixth of it else; and half of that twice."""

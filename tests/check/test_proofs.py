@@ -48,6 +48,7 @@ def exceeded(expression, box, **options):
     return [name for name in proven.ulps if found.ulps[name] > proven.ulps[name]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SCALAR.values(), ids=SCALAR)
 def test_bounds_hold_and_are_useful(case):
     expression, box, bound = case
@@ -91,6 +92,7 @@ def random_cases(count):
         )
 
 
+@pytest.mark.slow
 def test_bounds_of_random_formulas_hold():
     proved = 0
     for expression, box in random_cases(scaled(25)):

@@ -103,6 +103,7 @@ SAID = [
 ]
 
 
+@pytest.mark.slow
 def test_a_failing_test_says_the_report_and_no_line_of_ours(run):
     result = run(TWO)
     result.assert_outcomes(passed=1, failed=1)
@@ -111,6 +112,7 @@ def test_a_failing_test_says_the_report_and_no_line_of_ours(run):
     result.stdout.no_fnmatch_line("*report.raise_if_wrong()*")
 
 
+@pytest.mark.slow
 def test_under_xdist(run):
     result = run(TWO, "-p", "xdist", "-n", "1")
     result.assert_outcomes(passed=1, failed=1)
@@ -125,12 +127,14 @@ BUDGET = """
 """
 
 
+@pytest.mark.slow
 def test_the_budget_and_the_seed_of_a_run(run, pytester):
     run(BUDGET, "--gradient-budget", "300", "--gradient-seed=4").assert_outcomes(passed=1)
     pytester.makeini("[pytest]\ngradient_budget = 300\ngradient_seed = 5")
     run(BUDGET, "--gradient-seed=4", "--strict-config").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_number_that_is_none(run):
     result = run(TWO, "--gradient-budget=0")
     result.assert_outcomes(errors=2)

@@ -63,6 +63,7 @@ RIGHT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_derivatives(name):
     fn, grad, hess, x = RIGHT[name]

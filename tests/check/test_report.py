@@ -399,6 +399,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         WRONG.plot()
 
 
+@pytest.mark.slow
 def test_reports_load_no_extra():
     # SymPy itself loads python-flint where it is installed.
     extras = ("matplotlib", "scipy", "torch", "jax")

@@ -316,6 +316,7 @@ def differs(f, g, at, least=-40):
         return mp.fabs(a - b) > mp.mpf(10) ** least * max(mp.fabs(a), mp.fabs(b))
 
 
+@pytest.mark.slow
 @settings(max_examples=5000 if FUZZ else 200)
 @given(seed=st.integers(0, 2**64))
 def test_a_changed_coefficient_is_never_called_equal(seed):
@@ -363,6 +364,7 @@ def rewritten(tree):
     return sd.constant(c) * spelled.get(tree.name, FUNCTIONS[tree.name][0])(a)
 
 
+@pytest.mark.slow
 @settings(max_examples=1000 if FUZZ else 40)
 @given(seed=st.integers(0, 2**64))
 def test_another_spelling_is_never_called_different(seed):

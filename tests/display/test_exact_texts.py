@@ -28,6 +28,7 @@ OUTER = [Fraction(1, 2), Fraction(3, 2), Fraction(-1, 2), Fraction(1, 3), 2, -1,
 BASES = {"scalar": x, "vector": q, "matrix": M, "named": w, "named vector": v}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BASES)
 def test_a_power_of_a_power_is_one_only_for_whole_exponents(name):
     a = BASES[name]

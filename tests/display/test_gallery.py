@@ -59,6 +59,7 @@ def test_what_is_expected_has_the_value_of_the_expression(row):
     assert agrees(row.text, row.build())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", WITH_TEXT)
 def test_text(row, printed):
     assert printed[row.name]["text"] == row.text
@@ -87,6 +88,7 @@ def test_laws(row, printed):
     assert close(evaluated(read, values), evaluated(expr, values))
 
 
+@pytest.mark.slow
 def test_what_is_held_from_elsewhere_does_not_decide_how_a_formula_reads(printed):
     """Of equal nodes only the first is made: here in another order than the formula makes them."""
     later = present("1")

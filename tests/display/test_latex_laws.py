@@ -50,6 +50,7 @@ def with_cotangents(row, shapes):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
 def test_every_public_function_and_its_derivatives(row):
     """In no word of the implementation."""
@@ -73,6 +74,7 @@ def called(name):
     raise AssertionError(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_of_texts(name):
     expr = called(name)
@@ -88,6 +90,7 @@ def test_every_function_of_texts(name):
 # Random expressions -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_arrays_and_their_gradients(family):
     @sample(15)
@@ -129,6 +132,7 @@ GROWING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GROWING)
 def test_what_is_written_grows_with_the_nodes_alone(kind):
     """A step that uses the last value twice would double a formula that names no parts."""

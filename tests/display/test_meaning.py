@@ -74,6 +74,7 @@ def means(expr, lengths=LENGTHS, masks=False):
     return kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_texts_of_random_arrays_and_their_gradients(family):
     @sample(20)
@@ -113,6 +114,7 @@ def test_the_axis_is_said(name, axis):
     means(sd.sin(ROWS) * sd.exp(ALONG[name](ROWS * ROWS, axis=axis)).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_texts_over_axes_of_any_length(name):
     """In index notation too, of values, gradients, Jacobians and elements, at two lengths."""
@@ -126,6 +128,7 @@ def test_texts_over_axes_of_any_length(name):
             assert kinds is None or "text" in kinds or NOT_READ in text or not expr.shape, text
 
 
+@pytest.mark.slow
 def test_latex_of_most_formulas_is_read():
     """What is not read here are blocks of unknown width, and places in lists of lists."""
     count = Counter()
@@ -138,6 +141,7 @@ def test_latex_of_most_formulas_is_read():
 # Axes with names, powers of powers, loops, solutions ----------------------------------------------
 
 
+@pytest.mark.slow
 @sample(8)
 @given(named_programs)
 def test_random_programs_over_named_axes(program):

@@ -110,6 +110,7 @@ def forms(name):
     yield sd.diff(function(sd.symbol("x")), sd.symbol("x"))
 
 
+@pytest.mark.slow
 @sample(60)
 @given(identifiers)
 @example("__class__")

@@ -40,6 +40,7 @@ def test_products_of_sums_and_arrays(expr):
 
 
 # Conditions that are literals are decided in components, which need not have every symbol.
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "literal"])
 def test_random_formulas(family):
     @sample(25)

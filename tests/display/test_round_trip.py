@@ -193,6 +193,7 @@ def test_so_is_that_of_higher_derivatives(expr, order):
     survives(sd.diff(expr, x, order))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_so_are_those_of_every_function(name):
     expr = called(name)

@@ -27,6 +27,7 @@ def with_derivatives(name):
     return expressions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_of_the_language_has_its_value(name):
     """Where mpmath finds one, in double precision; the evaluator's is another one."""
@@ -47,6 +48,7 @@ def test_every_function_of_the_language_has_its_value(name):
     assert compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(n for n in FUNCTIONS if n.endswith("_derivative")))
 def test_orders_of_derivatives_in_latex_are_no_powers(name):
     """What stands in brackets above a function counts its derivatives: its value is the text's."""

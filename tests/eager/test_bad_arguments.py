@@ -156,6 +156,7 @@ def settings_kept():
     _mode.set(mode)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("random_numbers_stay")
 def test_every_function_of_tensors_has_a_valid_call():
     with settings_kept():
@@ -167,6 +168,7 @@ def test_every_function_of_tensors_has_a_valid_call():
             valid().applied(function())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("random_numbers_stay")
 def test_bad_arguments_are_refused_by_name():
     every = 1 if scaled(1) > 1 else EVERY

@@ -6,6 +6,7 @@ import sys
 import tracemalloc
 
 import numpy as np
+import pytest
 
 import numeric as torch
 from numeric.eager import specialised
@@ -74,6 +75,7 @@ def test_recorded_passes_run_what_leads_to_the_targets_only():
     hook.remove()
 
 
+@pytest.mark.slow
 def test_the_import_loads_nothing_optional():
     code = "import sys, numeric; print([m for m in sys.modules if m in " + repr(
         ["scipy", "torch", "jax", "matplotlib", "IPython"]
@@ -84,6 +86,7 @@ def test_the_import_loads_nothing_optional():
     assert ran.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_the_import_writes_no_frames():
     """What explains arguments is written by the first call of each function, and kept."""
     code = (

@@ -51,6 +51,7 @@ EACH = pytest.mark.parametrize("loss", [rnn, nested_carry])
 SHAPES = ((3, 3), (5, 3), (3,))
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize(
     "options", [{}, {"reverse": True}, {"checkpoint": 2}, {"checkpoint": True}]

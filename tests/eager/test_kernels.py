@@ -67,6 +67,7 @@ def calls():
     return found
 
 
+@pytest.mark.slow
 def test_every_kernel_is_compared(calls):
     known = {(op.build, op.kernel) for op in calls}
     assert [op for op in ops_with_kernels() if (op.build, op.kernel) not in known] == []
@@ -85,6 +86,7 @@ def numpys(op):
     return operations._NUMPYS.get(op.build)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", ops_with_kernels(), ids=name_of)
 def test_kernel(op, calls):
     wrong = [text for call in calls.get(op, ()) for text in differences(call)]

@@ -204,6 +204,7 @@ OURS = {
 CYCLIC = ("second time", "texts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*PROGRAMS, *(pytest.param(name, marks=ours) for name in OURS)])
 def test_what_is_dropped_is_freed(name):
     """At once, by counts of references alone, and the collector finds nothing."""
@@ -341,6 +342,7 @@ CHAINS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [*list(CHAINS)[:-1], pytest.param("very deep", marks=pytest.mark.slow)]
 )

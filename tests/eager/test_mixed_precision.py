@@ -163,6 +163,7 @@ def disagreements(p):
                 yield f"{name}: {a!r}, not {e!r}"
 
 
+@pytest.mark.slow
 @sample(10)
 @given(st.integers(0, 2**32))
 def test_recorded_passes_keep_every_cast(seed):

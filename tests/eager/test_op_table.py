@@ -12,6 +12,7 @@ def recorded():
     return record.load_operations()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", op_examples.ROWS, ids=lambda r: r.name)
 def test_row(row, recorded):
     wrong = list(differences(row, recorded[0][row.name]))

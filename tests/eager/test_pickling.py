@@ -74,6 +74,7 @@ def elsewhere(path, value, code):
     return [np.array(ast.literal_eval(line)) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_also_in_another_process(tmp_path):
     w, _, y, z, _ = program()
     code = (
@@ -124,6 +125,7 @@ def test_leaves_keep_their_flags_and_lose_their_gradients():
     assert again(torch.tensor([1, 2], dtype=torch.int32)).dtype == torch.int32
 
 
+@pytest.mark.slow
 def test_long_graphs_need_no_recursion():
     w = leaf(0.5)
     y = w
@@ -169,6 +171,7 @@ def test_every_operation_and_its_derivative_can_be_pickled(name):
     assert np.allclose(*found, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_names_of_operations_hold_in_other_processes(tmp_path):
     """What declares ops is imported where a pickle names one; nothing else declares any."""
     w = leaf([0.5, -1.0])

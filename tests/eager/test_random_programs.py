@@ -26,6 +26,7 @@ def traces():
     return record.load_programs()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_recorded(traces, part):
     """What PyTorch did, step by step."""
@@ -141,6 +142,7 @@ FAULTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_noticed(fault, traces, monkeypatch):
     owner, name, plant, most = FAULTS[fault]

@@ -755,6 +755,7 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations_of_batches(name, m, y):
     """What the loop gives, for values and for gradients of each slice."""

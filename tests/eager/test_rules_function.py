@@ -967,6 +967,7 @@ def test_reentrant_backward_nests():
     check_backward(nested(20).apply(x), (x, 2.0**21))
 
 
+@pytest.mark.slow
 def test_long_chains():
     """Rule 48: of custom Functions; no recursion over the record, neither to run nor to free it."""
     with no_collector():

@@ -181,6 +181,7 @@ REFUSED = {"compile": NEEDS_VALUES, "vmap": NEEDS_VALUES, "func": (), "functiona
 REFUSED_DTYPES = ("signbit", "cummax 0", "cummin 0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_rows(form, recorded):
     wrong, refused = [], {}
@@ -338,6 +339,7 @@ def _put(x, i, value):
     return out
 
 
+@pytest.mark.slow
 def test_no_row_keeps_the_numbers_of_a_tensor_from_outside():
     """They are inputs of what was traced, refused where values of arguments are, and nowhere else.
 
@@ -374,6 +376,7 @@ def _is_real(row, facts):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["compile", "vmap"])
 def test_dtypes(form, recorded):
     """Every dtype beside every other."""

@@ -5,7 +5,7 @@ kind that this library could have; ``runner`` plants it in a copy of the tree an
 that the row names.  A fault that no test sees is a test that is missing; a row whose text no longer
 stands in the packages has to be written anew (``test_rows.py`` says which).
 
-    python -m tests.mutants [NAME ...] [--family FAMILY] [--jobs 2] [--list]
+    python -m tests.mutants [NAME ...] [--family FAMILY] [--changed] [--jobs 2] [--list]
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
+from tests.changes import changed_files
 from tests.mutants import MUTANTS
+from tests.mutants.rows import Mutant, Stale, Tree
 from tests.mutants.runner import KILLED, Verdict, judge
 
 
@@ -15,6 +17,20 @@ def _line(verdict: Verdict) -> str:
     return f"{mutant.family:14} {mutant.name:44} {said:8} {seconds:5.1f} s  {by}"
 
 
+def changed(mutants: list[Mutant], files: list[str]) -> list[Mutant]:
+    """Those planted in one of the files, or killed by a test in one, or that no longer fit."""
+    tree = Tree()
+
+    def concerns(mutant: Mutant) -> bool:
+        try:
+            tests = [test.partition("::")[0] for test in tree.tests(mutant)]
+            return not {tree.place(mutant).as_posix(), *tests}.isdisjoint(files)
+        except Stale:
+            return True
+
+    return [mutant for mutant in mutants if concerns(mutant)]
+
+
 def main() -> int:
     """Plant the mutants that are asked for; 1 if any is not killed."""
     names = [mutant.name for mutant in MUTANTS]
@@ -22,6 +38,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=main.__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="these alone")
     parser.add_argument("--family", choices=families, help="those of one family alone")
+    parser.add_argument("--changed", action="store_true", help="those of files that changed alone")
     parser.add_argument("--jobs", type=int, default=1, help="how many at once")
     parser.add_argument("--list", action="store_true", help="list them, and plant none")
     asked = parser.parse_args()
@@ -32,9 +49,18 @@ def main() -> int:
         for mutant in MUTANTS
         if (mutant.name in asked.names or not asked.names) and asked.family in (None, mutant.family)
     ]
+    if asked.changed:
+        files = changed_files()
+        if files is None:
+            print("mutants: no history of git tells what changed: none is planted")
+            return 0
+        chosen = changed(chosen, files)
     if asked.list:
         for mutant in chosen:
             print(f"{mutant.family:14} {mutant.name:44} {', '.join(mutant.tests)}")
+        return 0
+    if not chosen:
+        print("0 mutants: no fault is planted in what changed")
         return 0
     print(f"{len(chosen)} mutants; first their tests without them", flush=True)
     known = 0

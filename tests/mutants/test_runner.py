@@ -61,6 +61,7 @@ ROWS = {
 }
 
 
+@pytest.mark.slow
 def test_a_mutant_is_killed_by_a_test_that_fails_and_by_nothing_else(root):
     heard = []
     verdicts = judge(list(ROWS.values()), root, jobs=2, tell=heard.append)
@@ -75,6 +76,7 @@ def test_a_mutant_is_killed_by_a_test_that_fails_and_by_nothing_else(root):
     assert (root / "symdiff" / "numbers.py").read_text() == SOURCE  # it works on a copy
 
 
+@pytest.mark.slow
 def test_a_mutant_that_takes_too_long_is_not_killed(root, monkeypatch):
     monkeypatch.setattr("tests.mutants.runner.SECONDS", 1)
     endless = mutant("endless", "return 2 * x", "while True: pass", "test_double")

@@ -40,6 +40,7 @@ def run(monkeypatch, capsys, *arguments):
     return done.value.code, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_compared(folder, monkeypatch, capsys):
     path = folder / "planted.ipynb"
     assert run(monkeypatch, capsys)[0] == 0

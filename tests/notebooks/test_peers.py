@@ -113,6 +113,7 @@ peers.beside("new", "sympy", lambda: [1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_recording_replaces_the_file_or_leaves_it(tmp_path, monkeypatch, fails):
     monkeypatch.setattr(record, "NOTEBOOKS", tmp_path)

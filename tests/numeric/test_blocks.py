@@ -450,6 +450,7 @@ threading.Thread(target=late).start()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
 def test_large_arrays_are_computed_while_the_interpreter_ends(backend):
     no_compiler = "ignore:backend=:RuntimeWarning"

@@ -9,6 +9,7 @@ import pytest
 import symdiff as sd
 
 
+@pytest.mark.slow
 def test_the_version(run):
     assert run("--version") == (0, f"symdiff {sd.__version__}\n", "")
     command = [sys.executable, "-m", "symdiff", "diff", "x**2", "x"]
@@ -139,12 +140,14 @@ def test_a_formula_from_the_standard_input(run, monkeypatch):
     assert run("diff", "-", "x")[:2] == (0, "2*x + 1\n")
 
 
+@pytest.mark.slow
 def test_as_a_module():
     command = [sys.executable, "-m", "numeric.cli", "diff", "x**2", "x", "--at", "x=3"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2*x\n6.0\n", "")
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_is_no_error_message():
     formula = " + ".join(f"sin(x{k})" for k in range(2000))
     command = [sys.executable, "-m", "numeric.cli", "diff", formula, "x1"]

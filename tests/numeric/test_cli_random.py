@@ -58,6 +58,7 @@ def command(drawn):
     return [*words, drawn.choice(FLAGS)] if drawn.random() < 0.1 else words
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of NumPy: that is not what is asked
 def test_whatever_is_typed_is_answered(run, monkeypatch):
     drawn = random.Random(1)

@@ -58,6 +58,7 @@ def peak_of(call):
 # Memory -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_value_and_gradient_of_a_million_need_their_results_and_fixed_scratch(name):
     """Each of two threads has some arrays of a block; nothing else is as long as the arguments."""
@@ -100,6 +101,7 @@ def test_what_is_kept_is_bounded_whatever_is_called():
 # What residuals hold ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_under_no_grad_arguments_are_let_go():
     X = sd.symbol("X", ("n", 3))
     F = nm.lower(sd.sum(sd.tanh(X) ** 2 * X), X)
@@ -116,6 +118,7 @@ def test_under_no_grad_arguments_are_let_go():
         assert [kept.values for _, kept in values] == [None, None]
 
 
+@pytest.mark.slow
 def test_calls_let_their_arguments_go():
     """Neither kept memory nor what is known of a kind of call holds on to arrays."""
     F = nm.lower(sd.sum(sd.exp(x * w) * x), [x, w])
@@ -144,6 +147,7 @@ def test_residuals_hold_what_backward_reads_and_no_more():
 # Calls that are not alone -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_call_that_fails_in_its_midst_gives_its_memory_back():
     """What it had taken is free for others to use, and no later result is the worse for it."""
     failing = []
@@ -276,6 +280,7 @@ def test_gradients_and_their_programs_are_linear_in_the_graph(name):
         assert large - middle <= 2.1 * (middle - small) + 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRAPHS)
 def test_lowering_is_linear_in_the_graph(name):
     """Python's calls are counted, from the second graph on: kernels have been seen then."""

@@ -206,6 +206,7 @@ def test_extrapolation_removes_even_powers():
 # Right derivatives pass ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_equation_passes_at_a_few_points(monkeypatch):
     monkeypatch.setattr(checking, "PRECISE_POINTS", 1)
     monkeypatch.setattr(checking, "DIFFERENCE_POINTS", 100)
@@ -288,6 +289,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("plant", "number"), PLANTED)
 def test_a_rule_wrong_by_a_thousandth_fails_the_command(
     plant, number, monkeypatch, tmp_path, capsys
@@ -301,6 +303,7 @@ def test_a_rule_wrong_by_a_thousandth_fails_the_command(
     assert f"- {number}: d" in output.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("plant", "number"), PLANTED)
 def test_each_oracle_sees_it_alone(plant, number, monkeypatch):
     plant(monkeypatch)

@@ -398,6 +398,7 @@ def test_errors_say_what_to_do(make, error, message):
         make()
 
 
+@pytest.mark.slow
 def test_scipy_is_not_needed_to_make_them():
     code = (
         "import sys; sys.modules['scipy'] = None; import numeric as nm, symdiff as sd; "

@@ -62,6 +62,7 @@ def check(rows, name, form, backend, dtype, table):
 FORMS = ["once", "batch", "steps", "checkpoint"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @sample(40)
 @given(
@@ -74,6 +75,7 @@ def test_extremes_that_are_computed_again(form, rows, name, dtype, table):
     check(rows, name, form, "numpy", dtype, table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @sample(2)
 @given(

@@ -199,6 +199,7 @@ SPECIMENS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECIMENS)
 def test_everything_is_named_and_nothing_overflows(name):
     f, how = SPECIMENS[name]

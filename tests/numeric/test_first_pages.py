@@ -31,6 +31,7 @@ def answers():
     return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEED)
 def test_what_needs_scipy_says_so_in_floats_and_only_there(answers, name):
     refused, digits = answers[name]

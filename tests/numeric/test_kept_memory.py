@@ -78,6 +78,7 @@ def held(F):
 # Values -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_programs_share_nothing_between_calls(family):
     """Each call gives the bits of the program without memory, and leaves earlier results alone."""

@@ -325,6 +325,7 @@ def test_a_schedule_has_operands_before_users():
 # Scale and determinism --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_graph_of_100_000_nodes_lowers():
     y = A
     for i in range(50_000):
@@ -339,6 +340,7 @@ def test_a_graph_of_100_000_nodes_lowers():
     assert f(0.3, 0.4) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sum_of_20_000_terms_lowers():
     xs = sd.symbols(" ".join(f"x{i}" for i in range(20_000)))
     y = sum_of(xs)
@@ -358,6 +360,7 @@ print(f.source, f.explain(), g.source, g.explain())
 """
 
 
+@pytest.mark.slow
 def test_source_does_not_depend_on_hashes():
     texts = set()
     for seed in ("0", "1", "77"):

@@ -260,6 +260,7 @@ def lowered(name):
     return m, nm.lower(m.outputs(symbols), symbols)
 
 
+@pytest.mark.slow
 @each_model
 def test_one_function_is_that_of_every_length(name):
     m, of_any = lowered(name)

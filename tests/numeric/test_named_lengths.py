@@ -175,6 +175,7 @@ def data(n, m):
     return r.standard_normal(n), r.standard_normal((n, m))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_values_and_derivatives_at_every_length(name):
     least, f = FORMULAS[name]

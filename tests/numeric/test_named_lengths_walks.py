@@ -44,6 +44,7 @@ def agree(found, wanted, rtol=1e-13):
         np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.slow
 @each
 def test_pickles(name):
     outputs = [*with_gradients(FORMULAS[name][1], [V, A]), sd.jacobian(FORMULAS[name][1](V, A), V)]
@@ -53,6 +54,7 @@ def test_pickles(name):
     np.testing.assert_equal(pickle.loads(pickle.dumps(f))(*data(6, 2)), f(*data(6, 2)))
 
 
+@pytest.mark.slow
 @each
 def test_texts(name):
     least, f = FORMULAS[name]
@@ -156,6 +158,7 @@ def test_many_at_once(name):
             agree([x[k] for x in found], one(v, a))
 
 
+@pytest.mark.slow
 @each
 def test_other_lengths_put_in(name):
     least, f = FORMULAS[name]
@@ -178,6 +181,7 @@ def bound_to_less(y, n):
     return nm.lower(bound, symbols)(*data(n, 2))
 
 
+@pytest.mark.slow
 @each
 def test_third_derivatives_and_jacobians(name):
     least, f = FORMULAS[name]

@@ -48,6 +48,7 @@ def near(found, expected, dtype=np.float64):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1000 * np.finfo(dtype).eps * scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_random_programs_are_right(family):
     ran = set()
@@ -130,6 +131,7 @@ def both(name, given, **options):
     return [value, *gradient], [expected, *slow], F
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_any_length_gives_what_numpy_gives(name, dtype):
@@ -409,6 +411,7 @@ def test_exact_order_leaves_sums_to_numpy():
     np.testing.assert_array_equal(F(x), G(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_fastmath_has_other_flags_and_is_near_on_finite_numbers(name, dtype, monkeypatch):
@@ -485,6 +488,7 @@ def test_what_a_function_is_asked_for_stays():
         nm.lower(A, A, backend="cuda")
 
 
+@pytest.mark.slow
 def test_a_loop_is_never_so_long_that_compilers_choke():
     xs = sd.symbols([f"x{k}" for k in range(30)])
     f = sd.stack([sd.sin(sum((k * x for k, x in enumerate(xs)), j)) for j in range(300)])
@@ -495,6 +499,7 @@ def test_a_loop_is_never_so_long_that_compilers_choke():
     assert max(loop.split("}")[0].count("const real") for loop in loops) <= 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_blocks_in_several_functions_have_the_same_bits(name, dtype, monkeypatch):
@@ -515,6 +520,7 @@ def test_blocks_in_several_functions_have_the_same_bits(name, dtype, monkeypatch
     np.testing.assert_equal(parted, once)
 
 
+@pytest.mark.slow
 def test_no_function_is_so_long_that_compilers_choke():
     """In one function, six thousand statements took a minute."""
     rng = np.random.default_rng(0)
@@ -645,6 +651,7 @@ def hard_sums(dtype):
     return x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_long_sums_are_as_exact_as_those_of_pairs(dtype):
     """A sum of n terms one after the other loses n roundings: within a row, of all, of columns."""
@@ -671,6 +678,7 @@ def test_long_sums_are_as_exact_as_those_of_pairs(dtype):
                 np.testing.assert_array_equal(a, row.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("axes", ["n", "nd"])
 @pytest.mark.parametrize("out", ["", "k"])

@@ -190,6 +190,7 @@ def test_what_is_no_file_is_not_waited_for(place, nothing_found):
     assert answer() == 42
 
 
+@pytest.mark.slow
 def test_notes_of_another_layout_are_made_again(place, nothing_found):
     known = compiler.compiler()
     (note,) = place.iterdir()

@@ -80,6 +80,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_what_is_damaged_is_made_again(damage, place, tmp_path, monkeypatch):
     answer()
@@ -119,6 +120,7 @@ def test_files_of_others_are_not_run(place, monkeypatch):
     assert cache.whole(place / name) is None
 
 
+@pytest.mark.slow
 def test_processes_write_at_once(tmp_path):
     """Two find out about the compiler and make one library: each has it, and one is kept."""
     text = (
@@ -306,6 +308,7 @@ COMPILERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", COMPILERS)
 def test_a_compiler_that_does_not_work_is_none(kind, tmp_path, place, nothing_found, monkeypatch):
     body = COMPILERS[kind]
@@ -490,6 +493,7 @@ NAMES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @sample(30)
 @given(NAMES, NAMES, NAMES)
 def test_names_are_not_in_the_text(x, w, n):
@@ -627,6 +631,7 @@ assert not made.exists()
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_that_ends_leaves_what_its_parent_is_making(tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", FORKED, tmp_path], check=True, env=environment)
@@ -714,6 +719,7 @@ print(sum(float(F(np.zeros(100))[0]) for F in functions))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="its limits are others")
 def test_descriptors_are_not_exhausted(tmp_path):
     """By 200 libraries and 200 Functions, in a process that may have 32 files open."""

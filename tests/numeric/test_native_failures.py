@@ -94,6 +94,7 @@ def differ(found, expected):
     return not np.allclose(found, expected, rtol=1e-14, atol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", FUNCTIONS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_auto_is_numpys_where_a_kernel_cannot_be_had(fault, make, faulty, monkeypatch):
@@ -115,6 +116,7 @@ def test_auto_is_numpys_where_a_kernel_cannot_be_had(fault, make, faulty, monkey
         assert not differ(again(*given), expected(*given))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", FUNCTIONS)
 @pytest.mark.parametrize("fault", ["fails", "hangs"])
 def test_native_says_why_a_kernel_cannot_be_had(fault, make, faulty):
@@ -320,6 +322,7 @@ def test_the_end_of_what_is_complained_of_is_said():
     assert len(str(said.value)) < 3000
 
 
+@pytest.mark.slow
 def test_what_an_ended_process_started_ends_too(tmp_path):
     """What it started has a pipe, whose end is read when nobody can write to it any more."""
     pipe = tmp_path / "pipe"

@@ -121,6 +121,7 @@ def test_random_bodies_step_as_interpreted_ones_do(dtype, ran):
     assert set(ran) == {True}
 
 
+@pytest.mark.slow
 @DTYPES
 @pytest.mark.parametrize("of", SOME, ids=lambda of: of.name)
 def test_cotangents_are_loops_too(of, dtype, ran):
@@ -187,6 +188,7 @@ def test_masked_steps_have_finite_derivatives(ran):
     assert ran == [True, True]
 
 
+@pytest.mark.slow
 def test_batches_and_loops_inside_of_loops(ran):
     x, m, t = sd.symbol("x", ("n", 3)), sd.symbol("m", (4, "n")), sd.symbol("t", 4)
     loss = sd.scan(lambda c, x: (sd.sin(a * c) + x, None), s, m[0])[0]
@@ -293,6 +295,7 @@ def test_the_text_has_no_name_of_users():
     assert loop.native.text().isascii()
 
 
+@pytest.mark.slow
 def test_pickles_compile_again_and_equal_bodies_are_one_library(ran):
     path = sd.scan(lambda c, _: (sd.tanh(c * a), None), s, length=9)[0]
     F = nm.lower(path, [a, s], backend="native")

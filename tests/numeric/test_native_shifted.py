@@ -92,6 +92,7 @@ def test_the_sum_is_that_of_whole_arrays(kind, count, dtype, block, seed):
             assert "placed(" not in F.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starts", [(0, 1), (2, 0, 1), (0, LANES + 1), (1, 1), (5, 3, 3, 4)])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_operands_lie_in_any_order(starts):

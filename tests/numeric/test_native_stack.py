@@ -65,6 +65,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("clang" in compiler.compiler().version, reason="GCC tells it")
 @pytest.mark.parametrize("kind", FRAMES)
 def test_no_function_has_a_large_frame(kind, texts, tmp_path):

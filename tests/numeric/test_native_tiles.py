@@ -102,6 +102,7 @@ def in_tiles(F):
 # Values -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 @EACH
 def test_sums_of_integers_are_exact(name, j, i, dtype):
@@ -119,6 +120,7 @@ def test_sums_of_integers_are_exact(name, j, i, dtype):
     assert in_tiles(F) == (j > 1, True)  # sums of one column share nothing
 
 
+@pytest.mark.slow
 @BOTH
 def test_tiles_along_an_axis_of_any_length_are_exact(dtype, monkeypatch):
     """The rows of the kernel are those of the matrix; the others are the last tile's, or none."""
@@ -232,6 +234,7 @@ def test_tiles_end_where_their_value_ends(i, monkeypatch):
     assert in_tiles(F) == (True, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_bits_of_tiles_depend_on_the_element_alone(name, monkeypatch):
     """Not on the number of threads, or on how many functions compute a block."""
@@ -250,6 +253,7 @@ def test_bits_of_tiles_depend_on_the_element_alone(name, monkeypatch):
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_programs_of_numpy_give_the_same(name):
     formula, xs = FORMULAS[name][0](20, 33)
@@ -295,6 +299,7 @@ def attention():
     return sd.sum((sd.softmax(X @ K.T, axis=1) @ V) ** 2), (X, K, V)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("build", [mixture, perceptron, attention])
 def test_products_and_all_around_them_are_those_of_numpy(build, dtype):
@@ -361,6 +366,7 @@ REGISTERS = {  # the numbers of a piece, for each precision
 }
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("march", REGISTERS)
 def test_narrower_registers_give_the_same_sums(march, dtype, monkeypatch):

@@ -64,6 +64,7 @@ def test_mappings_are_not_exhausted(count, monkeypatch):
     assert len(libraries._LOADED) == 0
 
 
+@pytest.mark.slow
 @counted
 @pytest.mark.parametrize("count", [300 if FUZZ else 5])
 def test_functions_that_are_let_go_unload_their_libraries(count):
@@ -78,6 +79,7 @@ def test_functions_that_are_let_go_unload_their_libraries(count):
     assert most < before + 50
 
 
+@pytest.mark.slow
 def test_programs_of_every_kind_let_go():
     x = sd.symbol("x")
     made = [
@@ -93,6 +95,7 @@ def test_programs_of_every_kind_let_go():
     assert loaded() == 0
 
 
+@pytest.mark.slow
 def test_who_needs_a_library_has_it():
     """Functions of one text, copies of a Function, and what a forward pass kept."""
     F, G = function(), function()
@@ -109,6 +112,7 @@ def test_who_needs_a_library_has_it():
     assert loaded() == 0
 
 
+@pytest.mark.slow
 def test_a_function_of_a_library_is_enough():
     run = libraries.library("int answer(void) { return 42; }").answer
     assert loaded() == 1
@@ -117,6 +121,7 @@ def test_a_function_of_a_library_is_enough():
     assert loaded() == 0
 
 
+@pytest.mark.slow
 def test_methods_that_run_when_a_cycle_goes_may_call():
     """Everything in a cycle is there until the last of its methods ``__del__`` has run."""
     seen = []
@@ -136,6 +141,7 @@ def test_methods_that_run_when_a_cycle_goes_may_call():
     assert loaded() == 0
 
 
+@pytest.mark.slow
 def test_threads_call_while_others_let_go():
     """What runs is held by its call; the next Function of the text loads it again."""
     slot, wrong, stop = [function()], [], threading.Event()

@@ -176,6 +176,7 @@ def roundings(made, count):
     return found[-1]
 
 
+@pytest.mark.slow
 def test_merged_programs_have_the_value_within_the_bound_of_sums(monkeypatch):
     # Arrays are small here, and few of their contractions are matrix products.
     monkeypatch.setattr(contractions, "_WORTH", -1)

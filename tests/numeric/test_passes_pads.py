@@ -82,6 +82,7 @@ def test_one_element_is_asked_for_by_its_place(widths, edge):
     assert edges(widths) == [(edge,)]
 
 
+@pytest.mark.slow
 @pytest.mark.numpy_only("its bits")
 @sample(150)
 @given(sums())

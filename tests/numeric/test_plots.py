@@ -214,6 +214,7 @@ def pictures():
     return {name: pictured(case) for name, case in CASES.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_curves_are_the_derivatives(pictures, name):
     assert wrong(pictures[name], CASES[name]) == []
@@ -483,6 +484,7 @@ def test_everything_is_named_and_nothing_overflows(pictures, name):
     assert clear(picture)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", specimens())
 def test_specimens_have_titles_and_labels_and_nothing_overflows(name):
     picture = specimens()[name]()
@@ -505,6 +507,7 @@ def test_long_formulas_stay_inside():
     assert clear(nm.plot(f, long_name, at=0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["_", "变量", "ħ"])
 def test_names_are_shown_as_they_are(name):
     v = sd.symbol(name)

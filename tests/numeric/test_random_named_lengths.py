@@ -389,6 +389,7 @@ def exact_at_every_length(program):
     return fitting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPS)
 def test_a_program_at_every_length_is_that_of_numbers(name):
     """Programs that begin with this step, at lengths of which some are 0 and some are 1."""

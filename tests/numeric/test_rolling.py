@@ -390,6 +390,7 @@ def functions_that_run(work):
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "work",
     [

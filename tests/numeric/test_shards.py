@@ -122,6 +122,7 @@ def small(array):
     return np.all(np.abs(array) < 2.0**40)
 
 
+@pytest.mark.slow
 @sample(120)
 @given(
     programs(),

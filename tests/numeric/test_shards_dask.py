@@ -72,6 +72,7 @@ def test_extremes_of_chunks():
         check_extremes()
 
 
+@pytest.mark.slow
 def test_extremes_on_a_cluster(cluster):
     check_extremes()
 
@@ -109,6 +110,7 @@ def test_bits_do_not_depend_on_the_number_of_workers(cluster):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_done_without(cluster):
     """Its shards are computed again, and so is what they are made of."""
     S = nm.sharded(LOSS, [X, y, w], over="n")
@@ -209,6 +211,7 @@ def test_rows_that_are_read_from_files(tmp_path):
     assert repr(S(da.from_zarr(str(tmp_path / "x.zarr")), target, AT)) == expected
 
 
+@pytest.mark.slow
 def test_without_dask_the_extra_is_named():
     code = (
         "import sys; sys.modules['dask'] = None\n"
@@ -224,6 +227,7 @@ def test_without_dask_the_extra_is_named():
     assert 'data of Dask\'s needs Dask: pip install "symdiff-numeric[dask]"' in run.stderr
 
 
+@pytest.mark.slow
 def test_an_array_of_dask_for_all_shards_is_computed_once():
     computed = []
 

@@ -59,6 +59,7 @@ def check_extreme(rows, name, backend, dtype, table):
         np.testing.assert_allclose(np.asarray(one, float), other, rtol=0, atol=tolerance)
 
 
+@pytest.mark.slow
 @sample(120)
 @given(
     st.sampled_from(sorted(ROWS)),
@@ -70,6 +71,7 @@ def test_extremes_have_the_derivatives_of_the_row_at_their_place(rows, name, dty
     check_extreme(rows, name, "numpy", dtype, table)
 
 
+@pytest.mark.slow
 @sample(5)
 @given(
     st.sampled_from(["plain", "standardised"]),
@@ -195,6 +197,7 @@ def test_masks_are_what_they_were(true):
 # Comparisons in the formula -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["numpy", "native"])
 def test_a_formula_may_compare_rows_with_their_extreme(backend):
     z = ROWS["standardised"][0] @ w

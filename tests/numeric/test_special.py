@@ -365,6 +365,7 @@ def missed(key, table):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ENDS, ids=str)
 def test_special_functions_at_the_ends_of_the_line(key):
     assert missed(key, {key[0]: arrays(NUMPY[key[0]])}) == []
@@ -421,6 +422,7 @@ def test_without_scipy_the_extra_is_named(monkeypatch):
     special.require_scipy("sinc")
 
 
+@pytest.mark.slow
 def test_scipy_is_imported_when_called_and_not_before():
     code = (
         "import sys; from numeric import special; assert 'scipy' not in sys.modules; "

@@ -87,6 +87,7 @@ def formulas(draw: Any) -> Any:
     return parts[-1] + x
 
 
+@pytest.mark.slow
 @sample(60)
 @given(formulas(), strategies.integers(1, 4))
 def test_steps_multiply_out_to_the_derivative(f: Any, order: int) -> None:
@@ -101,6 +102,7 @@ def test_steps_multiply_out_to_the_derivative(f: Any, order: int) -> None:
         close(at_many_digits(steps.gradient, HERE), expected)
 
 
+@pytest.mark.slow
 @sample(12)
 @given(programs_at_points(("pointwise", "contraction", "linear", "opaque"), steps=3))
 def test_views_of_random_programs(drawn: Any) -> None:
@@ -242,6 +244,7 @@ def test_names_are_nobodys() -> None:
 # Sizes --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_large_graph_is_shown_at_its_ends() -> None:
     f = x
     for _ in range(30_000):
@@ -325,6 +328,7 @@ def test_mistakes_in_the_steps_are_seen(kind: str, monkeypatch: pytest.MonkeyPat
             close(multiplied_out(nm.steps(f, x), HERE), expected)
 
 
+@pytest.mark.slow
 def test_every_row_of_the_table_can_be_shown() -> None:
     """Every public function at the point at which its derivatives are judged."""
     said = set()

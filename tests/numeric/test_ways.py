@@ -45,6 +45,7 @@ def sums(f):
 # Values -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_elements_have_the_same_bits_in_blocks_and_in_kept_memory(family):
     """Whatever they are, and however arguments lie in memory."""
@@ -91,6 +92,7 @@ def polynomials(family):
     return programs_at_points(("pointwise", family, family), rational=True, steps=6, largest=24)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["contraction", "linear", "literal", "selection"])
 def test_sums_are_exact_in_any_order_where_numbers_are_whole(family):
     @sample(100)
@@ -119,6 +121,7 @@ def test_sums_are_exact_in_any_order_where_numbers_are_whole(family):
     run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["contraction", "linear", "selection"])
 def test_polynomials_are_within_the_bound_of_any_order(family):
     @sample(100)
@@ -137,6 +140,7 @@ def test_polynomials_are_within_the_bound_of_any_order(family):
     run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_number_of_threads_changes_no_bit(family):
     """Not even where sums are parted: blocks have fixed boundaries and a fixed order."""
@@ -158,6 +162,7 @@ def test_the_number_of_threads_changes_no_bit(family):
     run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_residuals_are_pulled_back_in_any_order(family):
     """Those of one call have the same bits, whatever was computed in between."""
@@ -211,6 +216,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [Way(kept=True), Way(block=5, kept=True), Way(block=5)], ids=str)
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_result_that_views_an_inner_value_is_the_callers(view, way):
@@ -243,6 +249,7 @@ def test_a_result_that_views_an_inner_value_is_the_callers(view, way):
         same_bits(flat(F.backward(kept, *[np.ones(np.shape(v)) for v in again])), before[-2:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_value_on_the_way_may_be_a_result(family):
     """Earlier results do not change when the program runs again, nor share memory."""

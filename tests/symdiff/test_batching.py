@@ -71,6 +71,7 @@ def check(program, xs, outputs, places, mapped, field, tolerance=0):
         oracles.agree(value, np.stack(expected), "batch", program, tolerance)
 
 
+@pytest.mark.slow
 @RATIONAL
 @given(batches(rational=True))
 def test_a_batch_is_the_stacked_loop_exactly(drawn):
@@ -82,6 +83,7 @@ def test_a_batch_is_the_stacked_loop_exactly(drawn):
         check(program, xs, [program.ours(xs)], places, mapped, EXACT)
 
 
+@pytest.mark.slow
 @ANY
 @given(batches(rational=True, steps=4, largest=6))
 def test_differentiating_and_batching_commute(drawn):
@@ -107,6 +109,7 @@ def test_differentiating_and_batching_commute(drawn):
         oracles.agree(value, np.stack(expected), "gradient of a batch", program)
 
 
+@pytest.mark.slow
 @ANY
 @given(batches(rational=True, steps=4, largest=4))
 def test_jacobians_are_batched_like_any_formula(drawn):
@@ -117,6 +120,7 @@ def test_jacobians_are_batched_like_any_formula(drawn):
         check(program, xs, jacobians, places, mapped, EXACT)
 
 
+@pytest.mark.slow
 @ANY
 @given(batches(steps=4))
 def test_a_batch_is_the_stacked_loop_at_high_precision(drawn):

@@ -376,6 +376,7 @@ def test_shared_formulas_take_linear_time_and_come_back():
     assert abs(sp.Float(ours, 20) - reduced.xreplace(env).evalf(60)) <= abs(ours) * 1e-19
 
 
+@pytest.mark.slow
 def test_deep_formulas_do_not_recurse():
     expr = x
     for _ in range(20_000):

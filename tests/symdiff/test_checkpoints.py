@@ -37,6 +37,7 @@ def test_values_and_gradients(of, checkpoint):
     agree([one, *sd.grad(one, xs)], [other, *sd.grad(other, xs)], xs, at)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_jacobians_and_hessians(of, mode):
@@ -53,6 +54,7 @@ def test_jacobians_and_hessians(of, mode):
     )
 
 
+@pytest.mark.slow
 @EACH
 def test_derivatives_of_the_third_order(of):
     xs, at = of.symbols(), of.point()

@@ -162,6 +162,7 @@ def test_values_are_numpys(of, named):
         np.testing.assert_allclose(nm.lower(f, xs, **options)(*of.at), value, rtol=1e-14)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_derivatives_are_those_for_masks_that_are_known(of, order):
@@ -495,6 +496,7 @@ def test_a_length_alone_is_a_number():
     assert nm.lower(sd.sum(x) * 0 + x.size**2, v)(V) == 9
 
 
+@pytest.mark.slow
 def test_audits_find_faults_behind_conditions():
     """At points of which each has a length of its own."""
     f = sd.sum(x**2)

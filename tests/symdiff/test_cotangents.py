@@ -37,6 +37,7 @@ def check(f: Expr, env: Mapping[Expr, Array]) -> int:
     return sum(not isinstance(v.op, ops.Symbol) for v in found)
 
 
+@pytest.mark.slow
 @sample(40)
 @given(programs_at_points(("pointwise", "contraction", "linear", "opaque", "literal"), steps=4))
 def test_every_cotangent_is_the_difference_quotient(drawn: tuple[Any, Sequence[Array]]) -> None:
@@ -47,6 +48,7 @@ def test_every_cotangent_is_the_difference_quotient(drawn: tuple[Any, Sequence[A
         check(case.ours(xs), bound(xs, point, HIGH))
 
 
+@pytest.mark.slow
 def test_shared_nodes_collect_what_all_their_users_send() -> None:
     f, _, env = robot()
     assert check(f, env) > 10

@@ -91,6 +91,7 @@ def test_only_the_symmetric_part_counts(rng):
         close(gradient, gradient.T, 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.0, 1e-9, 1e-3, 0.3, 1.0, 5.0, 30.0, 200.0])
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_the_exponential_against_mpmath(scale, n, rng):
@@ -212,6 +213,7 @@ def start(name, shape, rng):
     return positive(rng, *shape) if shape[0] == shape[1] else rng.normal(size=shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lead", [(), (2,)])
 @pytest.mark.parametrize("name", RANDOM)
 def test_three_orders_along_a_direction(name, lead, rng):
@@ -448,6 +450,7 @@ def faulty(cls):
     return next(c for c in CASES[cls] if min(c.shapes[0][-2:]) >= 2 or cls is opaque_ops.Gaps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", CASES, ids=lambda cls: cls.__name__)
 def test_a_planted_differential_is_caught(cls, monkeypatch):
     case = faulty(cls)

@@ -39,6 +39,7 @@ leaves = st.one_of(
 programs = st.lists(st.tuples(st.sampled_from(OPERATIONS), leaves, st.booleans()), max_size=6)
 
 
+@pytest.mark.slow
 @sample(200)
 @given(leaves.filter(lambda leaf: isinstance(leaf, tuple)), programs)
 def test_arithmetic_prints_what_is_right(first, steps):

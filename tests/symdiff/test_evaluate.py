@@ -301,6 +301,7 @@ def test_every_gradient_agrees_with_exact_differences(name):
 # Large graphs, user functions, arguments ---------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_deep_graphs():
     expr = x
     for _ in range(20_000):

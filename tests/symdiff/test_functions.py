@@ -500,6 +500,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.title)
 def test_values_are_numpys(row):
     row.check()

@@ -125,6 +125,7 @@ def test_another_mode_is_refused():
             ask()
 
 
+@pytest.mark.slow
 @sample(60)
 @given(ours())
 def test_directions_agree(drawn):

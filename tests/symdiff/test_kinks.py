@@ -362,6 +362,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", CHOICES)
 @pytest.mark.parametrize("name", SELECTED)
 def test_a_kink_counts_where_it_is_chosen(name, choice):

@@ -48,6 +48,7 @@ def matrices():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", matrices())
 def test_against_mpmath(name):
     """Also the first derivative of the logarithm, a corner of that of a block matrix."""

@@ -412,6 +412,7 @@ print(sd.mermaid(f, graph="joint"))
 """
 
 
+@pytest.mark.slow
 def test_the_text_is_the_same_in_every_process() -> None:
     texts = {
         subprocess.run(

@@ -102,6 +102,7 @@ def test_other_containers_are_left_alone(value):
     assert bundle(value) is None
 
 
+@pytest.mark.slow
 def test_what_is_shown_is_bounded():
     many = latex([x**k for k in range(2, 10_000)])
     assert r"\text{(9,968 more)}" in many
@@ -210,6 +211,7 @@ def test_with_the_real_formatter():
     assert formatter.format({x: y})[0]["text/plain"] == "{x: y}"
 
 
+@pytest.mark.slow
 def test_importing_it_in_a_shell_is_enough(tmp_path):
     pytest.importorskip("IPython")
     program = """

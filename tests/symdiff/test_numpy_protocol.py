@@ -109,6 +109,7 @@ def test_scipys_functions(name):
         compare(ufunc, *(V, W)[: ufunc.nin])
 
 
+@pytest.mark.slow
 def test_scipy_is_not_imported():
     code = (
         "import sys, numpy as np, symdiff as sd; x = sd.symbol('x', 3); np.sin(x)\n"

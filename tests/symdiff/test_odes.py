@@ -52,6 +52,7 @@ def mesh(rhs, span, start, method, tol=1e-8):
     return integrate.solve_ivp(rhs, span, start, method=method, rtol=tol, atol=tol).t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["RK45", "DOP853"])
 def test_values_and_gradients_are_those_of_scipys_steps(method):
     """The gradient by complex steps of the same loop in NumPy, on the mesh that SciPy chose."""
@@ -72,6 +73,7 @@ def test_values_and_gradients_are_those_of_scipys_steps(method):
     np.testing.assert_allclose(np.concatenate(found[1:]), expected, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_derivatives_of_the_third_order_are_those_of_the_steps_written_out():
     rhs = lambda y, t: -k * y**2 + sd.sin(a * t)  # noqa: E731
     at = {k: 0.8, a: 2.0}
@@ -89,6 +91,7 @@ def test_derivatives_of_the_third_order_are_those_of_the_steps_written_out():
     np.testing.assert_allclose(one, other, rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
 def test_values_and_derivatives_are_near_those_of_the_flow(method):
     """y' = A y: exponentials of matrices, and their derivatives."""
@@ -249,6 +252,7 @@ def test_robertsons_problem_by_implicit_euler():
     np.testing.assert_allclose(nm.interpret(sd.grad(loss, rates), at), gradient, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_robertsons_problem_by_radau():
     rates = sd.symbol("rates", 3)
     ys = sd.odeint(
@@ -453,6 +457,7 @@ def sensitivities_of_the_oscillator():
     return solved.y[2:, -1].reshape(3, 2).T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 @pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau"])
 def test_steps_chosen_for_sensitivities_give_them_to_the_tolerance(

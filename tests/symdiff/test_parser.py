@@ -160,6 +160,7 @@ def test_constants():
 # Long chains --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [64, 65, 66, 129, 130, 10_000])
 def test_long_sums_are_one_node(n):
     terms = sd.symbols([f"v{k}" for k in range(n)])
@@ -173,6 +174,7 @@ def test_long_sums_are_one_node(n):
     assert compared.args[1].op.coefs == (-1, *[1] * (n - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [64, 65, 66, 129, 130, 10_000])
 def test_long_products_associate_from_the_left(n):
     terms = sd.symbols([f"v{k}" for k in range(n)])
@@ -187,6 +189,7 @@ def test_long_products_associate_from_the_left(n):
     assert parse(f"where(x > {'*'.join(names)}, x, y)") is sd.where(x > product, x, y)
 
 
+@pytest.mark.slow
 def test_chains_in_chains():
     n = 200
     text = " + ".join("(" + "*".join(f"(v{k} - {j})" for j in range(n)) + ")" for k in range(n))
@@ -194,6 +197,7 @@ def test_chains_in_chains():
     assert len(expr.args) == n
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.integers(1, 300))
 def test_mixed_chains_equal_pythons(seed, n):
     import random
@@ -239,6 +243,7 @@ def _value(expr, at):
 # What is refused ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "position", "says"),
     [

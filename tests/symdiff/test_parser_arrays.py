@@ -340,6 +340,7 @@ class Program:
         return (form.format(*(p for p, _ in parts)), form.format(*(p for _, p in parts)))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**9), st.sampled_from(["scalar", "vector", "matrix"]), st.integers(1, 3))
 def test_programs_have_numpys_values(seed, kind, depth):
     program = Program(seed)
@@ -463,6 +464,7 @@ def test_a_name_is_not_that_of_a_symbol_and_of_a_length():
     assert sd.parse("sum(v)", [v, N]) is sd.sum(v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -550,6 +552,7 @@ def test_what_may_be_listed_is_counted():
     assert sd.parse("X[:, [0, 1]]", [X]).shape == (10**4, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [64, 65, 66, 130, 3000])
 def test_long_chains_in_brackets(n):
     terms = [f"v{j}" for j in range(n)]

@@ -93,6 +93,7 @@ def deep(n):
     return e
 
 
+@pytest.mark.slow
 def test_a_deep_graph_is_pickled_without_recursion():
     e = deep(33_400)
     assert sd.count_nodes(e) > 100_000
@@ -110,6 +111,7 @@ def test_expressions_in_one_pickle_share_their_nodes():
     assert len(pickle.dumps([sd.sin(e + k) for k in range(200)])) < 10 * alone
 
 
+@pytest.mark.slow
 def test_a_chain_of_many_expressions():
     es = [x]
     for _ in range(500):
@@ -119,6 +121,7 @@ def test_a_chain_of_many_expressions():
     assert all(a is b for a, b in zip(reverse, again(reverse), strict=True))
 
 
+@pytest.mark.slow
 def test_nothing_is_remembered_after_a_pickle():
     f = sd.sin(x) * y
     pickler = pickle.Pickler(io.BytesIO())
@@ -131,6 +134,7 @@ def test_nothing_is_remembered_after_a_pickle():
     assert pickling._CURRENT.known() is None
 
 
+@pytest.mark.slow
 def test_a_failed_pickle_leaves_nothing_behind():
     f = sd.custom(lambda a: a)(x)
     with pytest.raises(pickle.PicklingError, match="custom function custom cannot be pickled"):
@@ -153,6 +157,7 @@ sys.stdout.buffer.write(pickle.dumps((f, F)))
 """
 
 
+@pytest.mark.slow
 def test_another_process_with_other_orders_of_creation():
     a, b = sd.symbols("x y")
     f = sd.sin(a) * b + a * b
@@ -201,6 +206,7 @@ def formerly(value):
 MOVED = [cls for cls in OPS if cls.__module__.startswith("symdiff.opaque_ops.")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", MOVED, ids=lambda cls: cls.__name__)
 def test_opaque_ops_are_found_under_the_name_of_their_former_module(cls):
     op = nodes_of_ops()[cls][0].op

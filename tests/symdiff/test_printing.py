@@ -249,6 +249,7 @@ def test_shared_subexpressions_are_written_once():
     assert len(str(expr)) < 3000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [

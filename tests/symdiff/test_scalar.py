@@ -63,6 +63,7 @@ def test_every_function_has_a_meaning_here():
     assert set(MEANING) | set(STEPS) == set(VOCABULARY) == set(MPMATH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEANING)
 def test_derivatives_to_third_order(name):
     formula = VOCABULARY[name](*[A, B, C, D][: arity(name)])
@@ -74,6 +75,7 @@ PLANTABLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTABLE)
 def test_a_derivative_wrong_by_a_thousandth_is_caught(name):
     right = VOCABULARY[name]
@@ -346,6 +348,7 @@ def test_what_has_no_counterpart_is_refused_by_name(formula, named):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in VOCABULARY if not n.endswith("zeta_derivative")])
 def test_plain_is_the_same_function_in_sympys_own_classes(name):
     count = arity(name)

@@ -51,6 +51,7 @@ def directions(xs):
     return [sd.constant(rng.uniform(-1, 1, x.shape)) for x in xs]
 
 
+@pytest.mark.slow
 @EACH
 def test_derivatives_of_the_second_order_in_each_way(of):
     """Reverse over reverse, forward over reverse, and forward over forward."""
@@ -86,6 +87,7 @@ def over(functions, f):
 PLAIN = [of for of in ALL if of.name not in {"gradient_descent", "batched"}]
 
 
+@pytest.mark.slow
 @EACH
 def test_derivatives_of_the_fourth_order_in_each_way(of):
     """Against the loop written out, and both against 50 digits without any rule of ours."""
@@ -104,6 +106,7 @@ def test_derivatives_of_the_fourth_order_in_each_way(of):
         np.testing.assert_allclose(values, [*exact, *exact[1:4]], rtol=1e-12, atol=0)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_jacobians_are_those_of_all_elements(of, mode):
@@ -114,6 +117,7 @@ def test_jacobians_are_those_of_all_elements(of, mode):
     agree(ours, [sd.jacobian(h, x, mode="reverse") for x in xs], xs, at, 1e-11)
 
 
+@pytest.mark.slow
 @EACH
 def test_hessians_are_jacobians_of_gradients(of):
     one, other, xs, at = both(of)
@@ -374,6 +378,7 @@ def test_pickles_keep_loops_inside_of_loops(of):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_pickles_are_read_where_the_loop_was_never_made(tmp_path):
     """Bound symbols come back as those of all loops there."""
     (nested,) = [of for of in ALL if of.name == "nested"]
@@ -608,6 +613,7 @@ def bodies(draw, shape):
     return body
 
 
+@pytest.mark.slow
 @pytest.mark.numpy_only("its bits")
 def test_random_loops_are_their_bodies_called_step_by_step():
     """Bit by bit, nan and inf included; as near to the exact values as any order of terms is."""

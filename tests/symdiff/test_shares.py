@@ -153,6 +153,7 @@ def replaced(found: Shares, i: int, **new: Any) -> Shares:
     return found._replace(edges=tuple(edges))
 
 
+@pytest.mark.slow
 def test_planted_mistakes_in_the_record_are_seen() -> None:
     f, (q, *_), env = robot()
     good = shares(f, q)
@@ -252,6 +253,7 @@ def test_order_four() -> None:
         )  # 0.7 is no decimal fraction there
 
 
+@pytest.mark.slow
 def test_a_long_chain_is_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     ask = rules.statement

@@ -165,6 +165,7 @@ def meant(tree, point):
     return value
 
 
+@pytest.mark.slow
 @sample(150)
 @given(
     trees,

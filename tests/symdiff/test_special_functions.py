@@ -121,6 +121,7 @@ def by_order(name, n, t):
     return getattr(mp, f"bessel{name[0]}")(n, t) * mp.exp(scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ours", BESSELS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("n", [0.5, 0.3, -2.75, 31.5])
 def test_derivatives_of_real_orders_are_mpmaths(ours, n):
@@ -262,6 +263,7 @@ def test_orders_are_the_leading_constants_of_that_name(name):
     assert len(list(leading)) == order_count(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_ORDER)
 @pytest.mark.parametrize("derivative", [0, 1, 2])
 def test_an_order_that_is_a_symbol_takes_numbers_and_refuses_others(name, derivative):
@@ -485,6 +487,7 @@ def keeps_digits(expr, points, exact, units):
             assert abs(found - wanted) <= allowed, at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("n", [50, 200])
 def test_polynomials_of_high_order_keep_their_digits(name, n):
@@ -509,6 +512,7 @@ def test_polynomials_far_beyond_their_zeros_are_their_leading_terms(name):
         assert math.isnan(f(math.nan))
 
 
+@pytest.mark.slow
 def test_polynomials_that_overflow_between_their_zeros_have_a_sign():
     for ours, name, n, at in (
         *((sd.eval_hermite, "eval_hermite", n, 0.75) for n in (269, 270, 301)),
@@ -672,6 +676,7 @@ QUOTIENTS = {  # the arguments of Γ above and below
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "point"),
     [
@@ -728,6 +733,7 @@ SMALL_AND_LARGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", SMALL_AND_LARGE)
 def test_derivatives_of_beta_at_small_and_large_numbers(point):
     """All to the third keep the bound of the table of accuracy; the oracle takes differences."""

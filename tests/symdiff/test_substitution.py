@@ -157,6 +157,7 @@ def test_refusals():
     )
 
 
+@pytest.mark.slow
 def test_deep_graphs_do_not_recurse():
     e = x
     for _ in range(50_000):

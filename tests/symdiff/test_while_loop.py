@@ -169,6 +169,7 @@ def test_derivatives_are_those_of_the_steps_written_out(of, order):
     agree(ways(ours, xs, order), ways(other, xs, order), xs, of.at, 1e-11)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("mode", ["reverse", "forward"])
 def test_jacobians_and_hessians(of, mode):
@@ -492,6 +493,7 @@ STEPS = (
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=3), st.integers(0, 40))
 @settings(sample(40), deadline=None)
 def test_random_loops_are_their_bodies_called_step_by_step(parts, place):

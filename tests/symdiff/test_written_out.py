@@ -121,6 +121,7 @@ def at(expr, values):
     return ours, theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_the_value_is_that_of_the_expression(name):
     """Wherever that has one, at the places of kinks and conditions too."""
