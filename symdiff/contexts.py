@@ -1,7 +1,7 @@
-"""Contexts that set a context variable, for a ``with`` statement or for a decorated function.
+"""Contexts that set a context variable, for a ``with`` statement or a decorated function.
 
-They hold for the thread or asynchronous task that enters them.  The variable's value remembers the
-one ``below`` it, so that a context has no state: it nests, and may be used many times at once.
+They hold for the thread or asynchronous task that enters them.  A value of the variable stores the
+value ``below`` it.  So a context has no state: it can nest, and be active many times at once.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _T = TypeVar("_T")
 
 
 def contained(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """``function``, in a copy of the caller's context: what it sets there ends with the call.
+    """Run ``function`` in a copy of the caller's context: all that it sets ends with the call.
 
-    So contexts that it enters, as NumPy's ``errstate``, need no end to be left: an interrupt
-    (Ctrl-C) at any place leaves the caller's as they were.
+    So contexts that it enters, such as NumPy's ``errstate``, need no exit: an interrupt (Ctrl-C)
+    at any point leaves the caller's values unchanged.
 
     >>> @contained
     ... def silenced():
@@ -45,19 +45,19 @@ def contained(function: Callable[_P, _T]) -> Callable[_P, _T]:
 class Context:
     """A context that changes ``variable``; also a decorator of functions, generators, coroutines.
 
-    The values of the variable have an attribute ``below``, the value to come back to, and ``by``,
-    the context that set them.
+    The values of the variable have an attribute ``below``, the value to restore, and ``by``, the
+    context that set them.
 
-    An interrupt (Ctrl-C) just as ``__exit__`` begins leaves the value on.  The next context around
-    it that is left comes back to its own value all the same; after an outermost ``with`` nobody
-    does.  So what the library itself enters is ``contained``.
+    An interrupt (Ctrl-C) at the beginning of ``__exit__`` leaves the value in force.  The next
+    enclosing context restores its own value on exit.  After an outermost ``with`` nothing restores
+    it.  Therefore the library itself enters contexts only inside ``contained`` functions.
     """
 
     __slots__ = ()
     variable: ClassVar[ContextVar[Any]]
 
     def changed(self, outer: Any) -> Any:
-        """The value inside, where ``outer`` is in force outside; ``outer`` is its ``below``."""
+        """Return the value inside the context, with ``outer`` as its ``below``."""
         raise NotImplementedError
 
     def __enter__(self) -> None:
@@ -65,7 +65,7 @@ class Context:
         inside = self.changed(outer)
         try:
             self.variable.set(inside)
-        except BaseException:  # an interrupt, of which `__exit__` would never hear
+        except BaseException:  # an interrupt: `__exit__` would not run
             self.variable.set(outer)
             raise
 
@@ -74,8 +74,8 @@ class Context:
         try:
             value = inside = self.variable.get()
             while (below := value.below) is not None and value.by is not self:
-                value = below  # an interrupt left it on
-            outer = below or self.unmarked(inside)  # the outermost value is below nothing
+                value = below  # an interrupt left it in force
+            outer = below or self.unmarked(inside)  # the outermost value has no `below`
         finally:
             if outer is None:  # an interrupt here
                 self.__exit__()
@@ -83,16 +83,18 @@ class Context:
                 self.variable.set(outer)
 
     def unmarked(self, inside: Any) -> Any:
-        """The value outside, where none of those in force is ``by`` this context.
+        """Return the value outside if no value in force is ``by`` this context.
 
-        It was entered elsewhere, as by a generator that another task closes, and changed none.
+        This context was entered elsewhere, for example by a generator that another task closes, and
+        changed no value here.
         """
         return inside
 
     def __call__(self, function: F) -> F:
-        """``function``, run inside the context: also a generator or coroutine function.
+        """Run ``function`` inside the context: also a generator or coroutine function.
 
-        Raises TypeError for an asynchronous generator function, and for what is not a function.
+        Raises TypeError for an asynchronous generator function, and for an object that is no
+        function.
         """
         if not callable(function) or inspect.isasyncgenfunction(function):
             raise TypeError(f"cannot decorate {function!r}; use a `with` statement inside it")
@@ -121,8 +123,8 @@ class Context:
 
 
 def _steps(inside: Context, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    # The value holds while the generator runs, and not for its consumer between two items; what the
-    # generator's body does to the variable is its own, and waits for it with it.
+    # The value is in force while the generator runs, and not for its consumer between two items.
+    # The generator's own changes to the variable are suspended and resumed with it.
     variable = inside.variable
     current = inside.changed(variable.get())
     resume, value = inner.send, None
@@ -146,11 +148,11 @@ def _steps(inside: Context, inner: Generator[Any, Any, Any]) -> Generator[Any, A
             finally:
                 variable.set(outer)
             raise
-        except BaseException as error:  # whatever the consumer throws in is the generator's
+        except BaseException as error:  # pass on what the consumer throws in
             resume, value = inner.throw, error
 
 
-# What a derivative at a kink is -------------------------------------------------------------------
+# Derivatives at kinks -----------------------------------------------------------------------------
 
 _MODES = ("subgradient", "raise")
 
@@ -166,29 +168,31 @@ _choice: ContextVar[_Choice] = ContextVar("kinks", default=_CONVENTIONS)
 
 
 class kinks(Context):  # noqa: N801  # used as a function
-    """A context that says what a derivative at a kink is: a convention, or an error.
+    """A context that selects the derivative at a kink: a convention, or an error.
 
-    ``"subgradient"``, the default everywhere, takes the conventions.  A Function that is lowered
-    under ``"raise"``, and ``interpret`` when it starts under it, raise NotDifferentiable, naming
-    the function, the element and its value, when a derivative is evaluated at a kink of
+    ``"subgradient"``, the default, uses the conventions.  Under ``"raise"``, derivatives at a kink
+    raise NotDifferentiable, with the function, the element and its value.  This applies to
+    Functions lowered under it, and to ``interpret`` started under it.  Kinks are those of
 
     - abs, norm, std (0), hypot, atan2 (the origin), ``x**y`` for an expression y (at 0**0),
     - maximum, minimum (equal operands), clip (at a bound), max, min (several extremes).
 
-    The check is made for derivatives that the Function itself takes (backward, value_and_grad,
-    jacobian ...) and for those in the expressions that it was lowered from.  Values alone do not
-    raise.  What decides in a derivative is a node of its own, in pickles and other processes, too:
-    it reads as what a user may write, and is not the same, so that no comparison of a user's
-    raises.  Jumps (sign, floor, the border of ``where``) are no kinks: their derivative leaves no
-    trace; neither does an expression's second derivative of abs, which is 0, nor a derivative whose
-    symbols numbers have replaced before.  An element that a selection discards does not count:
-    ``where(abs(x) < 1, x**2 / 2, abs(x) - 1/2)`` has a derivative at 0.  One limit: it counts where
-    its place is lost behind a sum or in other axes, as in the Hessian of an array.
+    The check covers derivatives that the Function itself takes (backward, value_and_grad, jacobian
+    ...) and derivatives in the expressions from which it was lowered.  Values alone never raise.
+    The condition that decides at a kink is a node of its own, also in pickles and other processes.
+    It prints like a user's comparison, but is not the same, so users' comparisons never raise.
 
-    It holds for the thread or asynchronous task that enters it, may be nested, and decorates
-    functions, coroutines and generators; of a generator it holds for the body, not for the consumer
-    between two items.  A ``with`` in the body of a generator would hold for the consumer, too, and
-    is refused, unless the generator is itself a context (``contextlib.contextmanager``).
+    Jumps (sign, floor, the border of ``where``) are no kinks, because their derivative leaves no
+    trace.  The same holds for the second derivative of abs, which is 0, and for a derivative whose
+    symbols had been replaced by numbers.  An element that a selection discards does not count:
+    ``where(abs(x) < 1, x**2 / 2, abs(x) - 1/2)`` has a derivative at 0.  There is one limit: it
+    counts if its position is lost after a sum or in other axes, as in the Hessian of an array.
+
+    The context holds for the thread or asynchronous task that enters it, and can be nested.  It
+    decorates functions, coroutines and generators.  For a generator it holds in the body, not for
+    the consumer between two items.  A ``with`` in the body of a generator would hold for the
+    consumer, too.  It is refused, unless the generator is itself a context
+    (``contextlib.contextmanager``).
 
     Raises ValueError for another mode, RuntimeError in the body of a generator.
 
@@ -206,11 +210,11 @@ class kinks(Context):  # noqa: N801  # used as a function
         self.mode = mode
 
     def changed(self, outer: _Choice) -> _Choice:
-        """This mode, above ``outer``."""
+        """Return this mode, above ``outer``."""
         return _Choice(self.mode, outer, self)
 
     def __enter__(self) -> None:
-        # Only the frame tells that the body is a generator's; no name or value in it is read.
+        # Only the frame shows that the body is a generator's; no name or value in it is read.
         body = sys._getframe(1)
         if body.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
             driver = body.f_back
@@ -225,19 +229,19 @@ class kinks(Context):  # noqa: N801  # used as a function
 
 
 def raising() -> bool:
-    """Whether kinks are to raise, here and now."""
+    """Return whether kinks raise in the current context."""
     return _choice.get().mode == "raise"
 
 
-# How much may be listed ---------------------------------------------------------------------------
+# Limits of listed elements ------------------------------------------------------------------------
 
 MOST_EXPRESSIONS = 1_000_000
-_EXPRESSION = 100  # an expression takes as much memory and time as so many numbers
+_EXPRESSION = 100  # memory and time of an expression, in numbers
 _left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 
 
 class allowance:  # noqa: N801  # used as a function
-    """A context in which so many elements may be listed: that of texts, which may be anyone's.
+    """A context that limits listed elements, for texts from unknown sources.
 
     >>> with allowance(100):
     ...     listed("repeat", 101)
@@ -259,10 +263,10 @@ class allowance:  # noqa: N801  # used as a function
 
 
 def listed(name: str, elements: int = 0, expressions: int = 0) -> None:
-    """Called before ``name`` makes that many numbers, or expressions, one by one.
+    """Check a limit before ``name`` makes this many numbers, or expressions, one by one.
 
-    Everything else that is built is as large as its text.  Raises ValueError beyond the allowance,
-    and for more expressions than a computer makes in minutes.
+    All other objects are only as large as their text.  Raises ValueError beyond the allowance, and
+    for more expressions than a computer can make in minutes.
     """
     if expressions > MOST_EXPRESSIONS:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""The errors that symdiff raises on purpose; each is also the built-in error one would expect.
+"""The errors that symdiff raises on purpose; each is also the built-in error to expect.
 
-Wrong arguments are plain ``TypeError`` and ``ValueError``.  A message names the op, what it was
-given and the remedy.
+Wrong arguments raise plain ``TypeError`` and ``ValueError``.  A message has the op, the argument
+and the remedy.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ShapeError(ValueError):
-    """Shapes, or the letters of axes, that do not fit each other."""
+    """Shapes, or lengths of axis labels, that do not fit each other."""
 
 
 class ParseError(ValueError):
@@ -25,11 +25,11 @@ class Unsupported(NotImplementedError):
 
 
 class NotDifferentiable(TypeError):
-    """A derivative that does not exist, or that was declared not to be taken."""
+    """A derivative that does not exist, or that is declared unavailable."""
 
 
 class NotAdditive(ValueError):
-    """An expression that sums over parts of its rows do not determine; ``node`` is where."""
+    """An expression that sums over parts of its rows do not determine, because of ``node``."""
 
     def __init__(self, reason: str, node: Any) -> None:
         super().__init__(reason)
@@ -40,10 +40,10 @@ class NotAdditive(ValueError):
 
 
 class ConvergenceError(ArithmeticError):
-    """A solution that was looked for and not found.
+    """A solution that a search did not find.
 
-    ``residual`` is the largest of what the equations still lack, ``steps`` says how many were made,
-    ``worst`` is the place of the element that lacks it, () of a number.
+    ``residual`` is the largest absolute residual of the equations, ``steps`` the number of steps.
+    ``worst`` is the index of the element with this residual, () for a number.
     """
 
     residual: float = float("nan")

@@ -1,6 +1,6 @@
-"""Names that users of other libraries try, and what stands for them here.
+"""Names that users of other libraries try, with our replacements.
 
-Only errors read these tables: a name that is in one does not exist.
+Only error messages use these tables: a name in one of them does not exist.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SHAPED = "its shape would depend on values, and it has no derivative; NumPy's t
 _SIMPLIFY = "sd.simplify(f) uses it, too; by itself, " + _SYMPY
 _EXPAND = "sd.expand(f) uses it, too; by itself, " + _SYMPY
 _FACTOR = "sd.factor(f) and sd.simplify(f) give common forms; by itself, " + _SYMPY
-# What SymPy has besides, as functions and as methods.
+# Further functions and methods of SymPy.
 _SYMPYS = {
     **dict.fromkeys(("trigsimp", "powsimp", "radsimp", "ratsimp", "logcombine"), _SIMPLIFY),
     **dict.fromkeys(("expand_trig", "expand_log"), _EXPAND),
@@ -212,7 +212,7 @@ PACKAGE: dict[str, str] = {
     **dict.fromkeys(("depends_on", "which_depends", "jacobian_sparsity"), _DEPENDS),
     "is_equal": "`is` compares structures",
 }
-"""Of the package ``symdiff``."""
+"""Missing names of the package ``symdiff``."""
 
 EXPRESSION: dict[str, str] = {
     "name": "only symbols have a name",
@@ -289,11 +289,11 @@ EXPRESSION: dict[str, str] = {
     "tobytes": "pickle.dumps takes expressions",
     "tofile": "pickle.dump takes expressions",
 }
-"""Of expressions."""
+"""Missing attributes of expressions."""
 
 
 def called(form: str, function: Callable[..., Any], /, *args: object, **words: object) -> Any:
-    """What a function gives; the error for arguments that it does not take names ``form``."""
+    """Call a function; the error for arguments that it does not take suggests ``form``."""
     try:
         return function(*args, **words)
     except TypeError as error:
@@ -304,7 +304,7 @@ def called(form: str, function: Callable[..., Any], /, *args: object, **words: o
 
 
 def written(form: str) -> Callable[[Called], Called]:
-    """Let the error for arguments that a function does not take name those that it does: ``form``.
+    """Let a function's error for wrong arguments suggest a correct call, ``form``.
 
     >>> @written("twice(x)")
     ... def twice(x):
@@ -325,10 +325,10 @@ def written(form: str) -> Callable[[Called], Called]:
 
 
 class Absent:
-    """An attribute that is not there, and says what is instead.
+    """A missing attribute whose error suggests a replacement.
 
-    (``__getattr__`` would do the same for all names at once, but a class that has it is slow at
-    reading the attributes that do exist.)
+    (``__getattr__`` could do this for all names at once, but it slows down reading the existing
+    attributes of a class.)
     """
 
     def __init__(self, owner: str, table: Mapping[str, str], name: str) -> None:
@@ -339,7 +339,7 @@ class Absent:
 
 
 def without(cls: type, owner: str, table: Mapping[str, str]) -> None:
-    """Let the names of ``table`` be absent from a class, whose objects are called ``owner``."""
+    """Add absent attributes for the names of ``table`` to a class; messages call it ``owner``."""
     for name in {*table} - {*dir(cls)}:
         setattr(cls, name, Absent(owner, table, name))
 
@@ -351,6 +351,6 @@ def without(cls: type, owner: str, table: Mapping[str, str]) -> None:
 
 
 def missing(owner: str, name: str, table: Mapping[str, str], obj: object) -> AttributeError:
-    """The error for an attribute that ``owner`` does not have, with what stands for it here."""
+    """The error for an attribute that ``owner`` does not have, with its replacement."""
     instead = f": {table[name]}" if name in table else ""
     return AttributeError(f"{owner} has no attribute {name!r}{instead}", name=name, obj=obj)

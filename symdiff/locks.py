@@ -1,12 +1,12 @@
 """Locks that a forked child can take.
 
-A child has only the thread that forked; a lock that another thread held then would stay locked in
-the child for good.  What our locks protect is consistent between any two bytecodes (single
-insertions into tables), so in a child such a lock is simply made free.
+A child has only the thread that forked.  A lock that another thread held at that time would stay
+locked in the child forever.  Data under our locks is consistent between any two bytecodes (single
+insertions into tables), so a child simply frees such a lock.
 
-Python's own locks of modules stay locked in a child as well: a module that another thread was
-loading is half there, and importing it waits for that thread.  So a fork waits until modules of
-these packages are whole.
+Python's own module locks also stay locked in a child.  A module that another thread was loading is
+incomplete there, and importing it waits for that thread.  So a fork waits until the modules of
+these packages are complete.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _MADE = weakref.WeakKeyDictionary()
 
 
 def fork_safe_lock(repair: Callable[[], None] | None = None) -> threading.RLock:
-    """A reentrant lock; in a forked child it is free, or the child's if the forking thread held it.
+    """Return a reentrant lock; a forked child finds it free, or owns it if the forking thread did.
 
     Args:
-        repair: called in a child in which the lock was another thread's, to put right what that
-            thread had changed for a while.
+        repair: called in a child if another thread held the lock, to undo temporary changes of
+            that thread.
 
     >>> with fork_safe_lock() as held:
     ...     held
@@ -51,7 +51,7 @@ def fork_safe_lock(repair: Callable[[], None] | None = None) -> threading.RLock:
 
 
 def made() -> list[threading.RLock]:
-    """The locks that are alive.
+    """Return the locks that are alive.
 
     >>> one = fork_safe_lock()
     >>> one in made()
@@ -67,24 +67,24 @@ def once(
     make: Callable[[], _V],
     most: int | None = None,
 ) -> _V:
-    """``table[key]``, which the first thread that asks makes while the others wait.
+    """Return ``table[key]``; the first thread that needs it makes it while others wait.
 
-    This is what remains of double-checked locking when a look-up has found nothing.  The look-up
-    stands before the call, where it costs no call and takes no lock::
+    This is the slow path of double-checked locking.  The look-up is before the call, without the
+    cost of a call or lock::
 
         value = table.get(key)
         if value is None:
             value = once(table, key, lock, lambda: ...)
 
-    So ``table`` never holds None, nor anything that is still being made: if ``make`` raises, the
-    table is as it was, and the next who asks tries again.
+    So ``table`` never contains None, nor an unfinished value.  If ``make`` raises, the table is
+    unchanged, and the next caller tries again.
 
     Args:
-        table: what was made, by key.
-        key: what is asked for.
-        lock: the lock of the table; reentrant, for what is made may need other entries.
+        table: finished values by key.
+        key: the key.
+        lock: the lock of the table; reentrant, because ``make`` may need other entries.
         make: makes the value.
-        most: a table of so many entries is emptied before one is added.
+        most: the largest size of the table; a full table is emptied before an insertion.
 
     >>> table: dict[str, int] = {}
     >>> once(table, "a", fork_safe_lock(), lambda: 1), once(table, "a", fork_safe_lock(), lambda: 2)
@@ -101,11 +101,11 @@ def once(
 
 
 class cached_property(functools.cached_property[_T_co]):  # noqa: N801  # a decorator
-    """An attribute that is computed when it is first read.
+    """An attribute that is computed at its first use.
 
-    No lock is held meanwhile, so that none stays locked in a forked child, and threads that compute
-    attributes of different objects do not wait for each other.  Of two threads that compute the
-    same one, both get the value of the first to finish.
+    The computation holds no lock.  So no lock stays locked in a forked child, and threads with
+    different objects do not wait for each other.  If two threads compute the same attribute, both
+    get the value of the first to finish.
 
     >>> class Square:
     ...     @cached_property
@@ -119,16 +119,16 @@ class cached_property(functools.cached_property[_T_co]):  # noqa: N801  # a deco
     """
 
     def __init__(self, func: Callable[[Any], _T_co]) -> None:
-        # Python 3.11 makes a lock here, one for all objects.
+        # Python 3.11 would create one lock here for all objects.
         self.func, self.attrname, self.__doc__ = func, None, func.__doc__
 
-    if not TYPE_CHECKING:  # whose types are those of the standard library
+    if not TYPE_CHECKING:  # type checkers use the standard library's types
 
         def __get__(self, instance: object, owner: type | None = None) -> object:
             if instance is None:
                 return self
             values = instance.__dict__
-            if self.attrname not in values:  # else another thread was faster
+            if self.attrname not in values:  # another thread may have been faster
                 value = self.func(instance)
                 values.setdefault(self.attrname, value)
             return values[self.attrname]
@@ -139,20 +139,20 @@ class cached_property(functools.cached_property[_T_co]):  # noqa: N801  # a deco
 PACKAGES = sys.stdlib_module_names.union(
     ["symdiff", "numeric", "numpy", "sympy", "mpmath", "scipy", "flint", "matplotlib", "dask"]
 )
-"""Those of which calls load modules: ours, and those that these call."""
+"""The packages whose calls load modules: our own, and those that they use."""
 
 PATIENCE = 10.0
-"""Seconds that a fork waits at most, for a module that needs what the forking thread holds."""
+"""The most seconds that a fork waits for a module that needs a lock of the forking thread."""
 
 _MODULE_LOCKS: dict[str, Callable[[], Any]] = getattr(_frozen_importlib, "_module_locks", {})
 
 
-# Its own functions take it before a fork, when those here have: they were registered before.
+# logging takes its own lock before a fork, after our functions: it registered them earlier.
 _LOGGING: threading.RLock = getattr(logging, "_lock", None) or threading.RLock()
 
 
 def _locks_of_others() -> dict[str, Any]:
-    """The locks of modules of ``PACKAGES``, but for those that this thread holds."""
+    """The module locks of ``PACKAGES``, except those that this thread holds."""
     me = threading.get_ident()
     held = {
         name: lock()
@@ -163,18 +163,18 @@ def _locks_of_others() -> dict[str, Any]:
 
 
 def _is_loaded_by_others() -> bool:
-    """Whether a thread that runs holds one of these locks; in a child those of others do not."""
+    """Whether a running thread holds one of these locks; in a child, other threads do not run."""
     owners = {lock.owner for lock in _locks_of_others().values()}
     return not owners.isdisjoint(sys._current_frames())
 
 
 def _wait_for_modules() -> None:
-    """Wait until no other thread is loading a module, and let none begin before the fork.
+    """Wait until no other thread loads a module, and prevent new loads before the fork.
 
-    With the import lock here, a thread may still take the lock of a module, but do no more: what
-    looks for modules is called under the import lock.  A thread that loads modules may need the
-    lock of ``logging``, and one that has that may load modules, as ``logging.config`` does.  So
-    nobody waits for one of the two who has the other.
+    While this thread has the import lock, others may take the lock of a module, but cannot proceed:
+    module finders run under the import lock.  A thread that loads modules may need the lock of
+    ``logging``, and a thread with that lock may load modules, as ``logging.config`` does.  So no
+    thread may wait for one of the two while it holds the other.
     """
     end = time.monotonic() + PATIENCE
     while True:
@@ -188,7 +188,7 @@ def _wait_for_modules() -> None:
 
 
 def _let_modules_load() -> None:
-    with suppress(RuntimeError):  # an interrupt ended the waiting: the locks are not here
+    with suppress(RuntimeError):  # an interrupt ended the wait: we hold no locks
         _imp.release_lock()
         _LOGGING.release()
 
@@ -197,13 +197,13 @@ def _forget_module_locks() -> None:
     """Forget the locks of modules that other threads were about to load."""
     for name in _locks_of_others():
         _MODULE_LOCKS.pop(name, None)
-    with suppress(RuntimeError):  # as above; that of ``logging`` is free in a child
+    with suppress(RuntimeError):  # as above; logging's lock is free in a child
         _imp.release_lock()
 
 
 def _free() -> None:
     for held, repair in list(_MADE.items()):
-        if held.acquire(blocking=False):  # nobody's, or this thread's
+        if held.acquire(blocking=False):  # free, or this thread's
             held.release()
             continue
         held._at_fork_reinit()  # type: ignore[attr-defined]  # as the standard library frees its own

@@ -1,4 +1,4 @@
-"""The subjects that public names belong to: help shows them by these, and so does the reference."""
+"""The subjects of public names, which help texts and the reference use."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "Signals": ("functions.signals",),
     "Errors": ("errors",),
 }
-"""The subjects of symdiff, and the modules that their names come from."""
+"""The subjects of symdiff, and the modules that define their names."""
 
 OTHERS = "Other names"
 
@@ -50,7 +50,7 @@ OTHERS = "Other names"
 def by_subject(
     package: str, homes: Mapping[str, str], subjects: Mapping[str, tuple[str, ...]]
 ) -> dict[str, list[str]]:
-    """Names under the subjects of their homes; those whose home has no subject under ``OTHERS``.
+    """Group names by the subjects of their home modules; all others are under ``OTHERS``.
 
     >>> by_subject("symdiff", {"sin": "symdiff.functions.elementwise", "e": "graph.expr"}, SUBJECTS)
     {'Making expressions': ['e'], 'Elementwise functions': ['sin']}
@@ -70,7 +70,7 @@ def _subject(home: str, subjects: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def home(thing: object) -> str:
-    """The module that defines an object, or in brackets what kind of value it is.
+    """Return the module that defines an object, or in brackets the kind of value.
 
     >>> home(home), home(3.0)
     ('symdiff.subjects', '(value)')
@@ -85,7 +85,7 @@ def home(thing: object) -> str:
 
 
 def index(listed: Mapping[str, Iterable[str]]) -> str:
-    """The names by subject, as a text below a docstring.
+    """Return the names by subject, as a text at the end of a docstring.
 
     >>> print(index({"Derivatives": ["diff", "grad"]}))
     Every public name, by subject:

@@ -1,1 +1,1 @@
-"""What is known exactly: values to any number of digits, components, patterns and counts."""
+"""Exact facts about expressions: values to any number of digits, components, patterns, counts."""

@@ -1,9 +1,9 @@
-"""The meaning of every op, component by component, over any arithmetic of scalars.
+"""Evaluate every op component by component, over any arithmetic of scalars.
 
-A scalar node's value is one element; an array node's value is a NumPy object array of elements.
-What an element is, an ``Arithmetic`` says: an mpmath number, an exact fraction, a SymPy formula.
-Nothing is rearranged and nothing is fast; every op is written once, as its definition reads: those
-of linear maps and opaque ops on their classes.
+The value of a scalar node is one element; the value of an array node is a NumPy object array of
+elements.  An ``Arithmetic`` defines the elements: mpmath numbers, exact fractions, SymPy formulas.
+Nothing is rearranged, and nothing is fast.  Each op is written once, as its definition reads.  The
+classes of linear maps and opaque ops hold theirs.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def evaluated(
     arithmetic: Arithmetic,
     sizes: Mapping[str, Dim] | None = None,
 ) -> list[Any]:
-    """The values of ``outputs`` for the elements (or object arrays of them) of ``env``.
+    """Return the values of ``outputs`` for the elements (or object arrays of them) of ``env``.
 
-    A value is dropped as soon as its last user has been computed.  Raises Unsupported for a
-    symbolic length that ``sizes`` does not say.
+    A value is dropped once its last user has been computed.  Raises Unsupported for a symbolic
+    length that ``sizes`` lacks.
     """
     nodes = definitions_first(topological(outputs))
     uses = Counter(arg for node in nodes for arg in node.args)
@@ -72,7 +72,7 @@ def evaluated(
 
 
 def primitives(outputs: Sequence[Expr]) -> list[Expr]:
-    """``outputs`` with user-defined pointwise functions written out in primitive nodes."""
+    """Rewrite user-defined pointwise functions of ``outputs`` in primitive nodes."""
     nodes = topological(outputs)
     if all(not isinstance(node.op, ops.Pointwise) or node.op.primitive for node in nodes):
         return list(outputs)
@@ -88,7 +88,7 @@ def primitives(outputs: Sequence[Expr]) -> list[Expr]:
 
 
 def filled(shape: tuple[int, ...], elements: Iterable[Any]) -> NDArray[Any]:
-    """An object array of ``elements`` in C order.
+    """Return an object array of ``elements`` in C order.
 
     >>> filled((1, 2), [3, 4])
     array([[3, 4]], dtype=object)
@@ -104,7 +104,7 @@ def _list(x: Any) -> list[Any]:
 
 
 class _Walk:
-    """The value of a node from the values of its operands."""
+    """Computes the value of a node from the values of its operands."""
 
     def __init__(self, arithmetic: Arithmetic, sizes: Mapping[str, Dim]) -> None:
         self.of, self.sizes = arithmetic, dict(sizes)
@@ -124,7 +124,7 @@ class _Walk:
         return length
 
     def value(self, node: Expr, args: list[Any]) -> Any:
-        """The value of any node but a symbol."""
+        """The value of any node except a symbol."""
         op = node.op
         for family, method in _FAMILIES:
             if isinstance(op, family):
@@ -208,7 +208,7 @@ class _Walk:
     def diagonal(
         self, x: NDArray[Any], letters: ops.Letters, out: ops.Letters, lengths: Mapping[int, int]
     ) -> NDArray[Any]:
-        """``x`` where repeated letters of ``out`` agree, zero elsewhere."""
+        """``x`` where repeated labels of ``out`` agree, zero elsewhere."""
         shape = tuple(lengths[k] for k in out)
         result = filled(shape, itertools.repeat(self.zero, math.prod(shape)))
         index = dict(zip(letters, np.indices(x.shape), strict=True))
@@ -228,11 +228,11 @@ class _Walk:
     # Opaque ---------------------------------------------------------------------------------------
 
     def inside(self, outputs: Sequence[Expr], env: Mapping[Expr, Any]) -> list[Any]:
-        """The values of what stands in an op."""
+        """The values of expressions inside an op."""
         return evaluated(primitives(outputs), env, self.of, self.sizes)
 
     def scan(self, node: Expr, args: list[Any]) -> Any:
-        """One step after the other."""
+        """The carries, step by step."""
         op = op_as(node, Scan)
         n, (carry, *rest) = self.length(op.length), args
         xs, params = rest[: len(op.xs)], dict(zip(op.params, rest[len(op.xs) :], strict=True))
@@ -247,12 +247,12 @@ class _Walk:
         return filled(shape, itertools.chain.from_iterable(map(_list, rows)))
 
     def fold(self, node: Expr, args: list[Any]) -> Any:
-        """The scan that it is."""
+        """The values of the equivalent scan."""
         packed, symbols = op_as(node, Fold).plain
         return evaluated([packed], dict(zip(symbols, args, strict=True)), self.of, self.sizes)[0]
 
     def places_of(self, node: Expr, args: list[Any]) -> Any:
-        """The places of what is not 0, as many as there are."""
+        """The indices of nonzero elements; their number is known by now."""
         (x,) = args
         of = self.of
         indices = [k for k, a in enumerate(x) if of.holds("a condition as index", a)]
@@ -261,7 +261,7 @@ class _Walk:
         return filled((len(indices),), map(of.number, indices))
 
     def steps(self, node: Expr, args: list[Any]) -> Any:
-        """One step after the other, while the condition holds."""
+        """The number of steps while the condition holds."""
         op = op_as(node, Steps)
 
         def count(carry: Any, *params: Any) -> Any:
@@ -278,7 +278,7 @@ class _Walk:
         return self.each(count, op.symbols, args, node.ndim)
 
     def sized(self, node: Expr, args: list[Any]) -> Any:
-        """The expression inside, of a length that is known by now."""
+        """The inner expression for its length, which is known by now."""
         op, (count, *rest) = op_as(node, Sized), args
 
         def value(count: Any, *xs: Any) -> Any:
@@ -292,7 +292,7 @@ class _Walk:
     def each(
         self, f: Callable[..., Any], symbols: Sequence[Expr], args: Sequence[Any], axes: int
     ) -> Any:
-        """``f`` for each place along leading axes, which operands of more axes have."""
+        """``f`` for each element along leading axes, for operands that have them."""
         arrays = list(map(_array, args))
         batch = arrays[0].shape[:axes]
         results = []
@@ -308,7 +308,7 @@ class _Walk:
         )
 
     def root(self, node: Expr, args: list[Any]) -> Any:
-        """Step by step, from the start."""
+        """Newton steps from the start."""
         op = op_as(node, Root)
         shape, params = np.shape(args[0]), dict(zip(op.params, args[1:], strict=True))
 
@@ -323,14 +323,14 @@ class _Walk:
         return filled(shape, solution) if shape else solution[0]
 
     def mesh(self, node: Expr, args: list[Any]) -> Any:
-        """Of floats alone."""
+        """Raise Unsupported: the mesh exists only for floats."""
         raise Unsupported(
             "odeint: SciPy chooses the mesh of its steps, for floats: nm.lower and nm.interpret "
             "have values"
         )
 
     def linear_solution(self, node: Expr, args: list[Any]) -> Any:
-        """The matrix, by what the map makes of its columns, and elimination."""
+        """Elimination on the matrix, whose columns are images of unit vectors."""
         op, (b, *params) = op_as(node, LinearSolution), args
         shape, right = np.shape(b), _list(b)
         n, columns = len(right), []
@@ -345,7 +345,7 @@ class _Walk:
         return filled(shape, solution) if shape else solution[0]
 
     def opaque(self, node: Expr, args: list[Any]) -> Any:
-        """The op's definition for each core; the batch broadcasts, the shared operand's too."""
+        """The op's definition for each core; all batch axes broadcast, also a shared operand's."""
         value = self.of.opaque(node, args)
         if value is not None:
             return value
@@ -391,12 +391,12 @@ def _array(x: Any) -> NDArray[Any]:
 
 
 def _unwrapped(x: Any) -> Any:
-    """A 0-d array as its element."""
+    """Convert a 0-d array to its element."""
     return x.item() if isinstance(x, np.ndarray) and not x.ndim else x
 
 
 def _listed(x: Any) -> Any:
-    """An array of elements as a list, or a list of rows; an element as it is."""
+    """Convert an array of elements to a list, or a list of rows; an element stays."""
     return x.tolist() if isinstance(x, np.ndarray) else x
 
 

@@ -1,4 +1,4 @@
-"""How large an expression is: nodes, edges, and the operations of a shared evaluation."""
+"""The size of an expression: nodes, edges, and operations of an evaluation with shared parts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def count_nodes(outputs: Expr | Iterable[Expr]) -> int:
-    """The number of distinct nodes that ``outputs`` need, symbols and numbers included.
+    """Return the number of distinct nodes that ``outputs`` need, with symbols and numbers.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -43,7 +43,7 @@ def count_nodes(outputs: Expr | Iterable[Expr]) -> int:
 
 
 def count_edges(outputs: Expr | Iterable[Expr]) -> int:
-    """The number of operands of all distinct nodes together.
+    """Return the total number of operands of all distinct nodes.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -54,44 +54,45 @@ def count_edges(outputs: Expr | Iterable[Expr]) -> int:
 
 
 def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | None = None) -> int:
-    """The number of operations of an evaluation that computes every node once.
+    """Return the number of operations of an evaluation that computes every node once.
 
     Elementwise operations count for each element of the value:
 
-    - a sum of n terms: n - 1, a number added being a term; and 1 for each coefficient but 1 and -1;
+    - a sum of n terms: n - 1, where an added number is a term; and 1 for each coefficient but 1,
+    -1;
     - a product of n powers: n - 1, and 1 for each exponent but 1 and -1; a product without a
       positive power is one division more;
     - a function of the vocabulary: 1; a composed formula (``pointwise``): SymPy's ``count_ops``.
 
-    A contraction of n operands that sums takes max(1, n - 1) multiply-adds for each combination of
-    its letters, the summed ones included; one that does not sum only moves data: 0.  So do linear
-    maps, except cumsum (1 per element) and scatter (1 per element of its operand).  Reductions over
-    an axis take 1 per element of their operand (the products of all others 3, logsumexp 3), running
-    ones likewise.  Sorting n elements counts n log2 n, a search among them log2 n, rounded up, and
-    a discrete Fourier transform 5 n log2 n.  Taking by index moves data, adding by index counts 1.
-    A scan counts what its body does, once for each step.
+    A contraction of n operands with a sum takes max(1, n - 1) multiply-adds for each combination of
+    its axis labels, summed ones included.  Without a sum it only moves data: 0.  So do linear maps,
+    except cumsum (1 per element) and scatter (1 per element of its operand).  Reductions over an
+    axis, and running reductions, take 1 per element of their operand (the products of all others 3,
+    logsumexp 3).  Sorting n elements counts n log2 n, a binary search log2 n, rounded up, and a
+    discrete Fourier transform 5 n log2 n.  Taking by index moves data, adding by index counts 1.  A
+    scan counts the operations of its body for each step.
 
-    Of what takes as many steps as it needs one step is counted: of a while loop its condition and
-    its body, and the body once more, for what the carry goes through; of a root, a fixed point and
-    a minimiser one of Newton's, the equations, their slopes and a solution of n linear equations;
-    of ``linear_solve`` one product, and of ``odeint`` one step that SciPy tries, and one that is
-    taken.  Of what a condition takes, one element is.
+    For an unknown number of steps, one step counts.  For a while loop this is the condition, the
+    body, and the body once more for the carries.  For a root, a fixed point and a minimiser it is
+    one Newton step: the equations, their Jacobian matrix and a solution of n linear equations.  For
+    ``linear_solve`` it is one product, and for ``odeint`` one trial step of SciPy and one final
+    step.  A selection by a condition counts as one element.
 
     For n×n matrices, solving for k columns counts n³/3 + n²k multiply-adds, with l diagonals below
-    the main one and u above it n (l (l + u + 1) + k (2l + u + 1)), det and its kin n³/3,
+    the main one and u above it n (l (l + u + 1) + k (2l + u + 1)), det and slogdet n³/3,
     the inverse and the cofactors n³ (their tangents 4n³), cholesky n³/6, eigenvalues 2n³/3 and
     eigenvectors 9n³/2, rounded down.  For m×n matrices with m >= n, or n×m, singular values count
-    mn² + n³, their vectors 7mn² + 4n³ on either side or both, pinv 8mn² + 4n³, R of qr mn² - n³/3,
+    mn² + n³, their vectors 7mn² + 4n³ on one side or both, pinv 8mn² + 4n³, R of qr mn² - n³/3,
     and Q of m×n 2mn² - 2n³/3 (Golub and Van Loan, Matrix Computations, 8.6).  Several results of
-    one decomposition count as much as the dearest of them.  expm counts 8n³, with k directions
-    (k+1)(k+2)(k+3)/6 times that, and logm 40n³; squarings and roots, whose number depends on the
-    values, are left out or five.  sqrtm counts 14n³ (Higham, Functions of Matrices, 6.2).
+    one decomposition count as much as the most expensive one.  expm counts 8n³, with k directions
+    (k+1)(k+2)(k+3)/6 times that, and logm 40n³.  The numbers of squarings and roots depend on the
+    values; they count as 0 and 5.  sqrtm counts 14n³ (Higham, Functions of Matrices, 6.2).
 
     Args:
         outputs: an expression, or several.
         sizes: the lengths of symbolic axes by name.
 
-    Raises Unsupported, naming it, for a symbolic length that ``sizes`` lacks.
+    Raises Unsupported for a symbolic length that ``sizes`` lacks, with its name.
 
     >>> import symdiff as sd
     >>> x, A = sd.symbol("x", 3), sd.symbol("A", (2, 3))
@@ -145,7 +146,7 @@ def _operations(node: Expr, lengths: Mapping[str, int]) -> int:
 
 
 def _one_step(node: Expr, op: Steps | Sized | Equations, lengths: Mapping[str, int]) -> int:
-    """One of the steps of what takes as many as it needs, for each member of a batch."""
+    """One step of an op with an unknown number of steps, for each member of a batch."""
     if isinstance(op, Steps):
         step = count_operations([op.condition, op.body], lengths)
         return _elements(node.shape, lengths) * step

@@ -1,4 +1,4 @@
-"""Numbers that know how many of their digits are right, and print no others."""
+"""Numbers that know how many of their digits are correct, and print only these."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Raw: TypeAlias = tuple[int, int, int, int]
 
 _NO_NUMBERS = (libmp.finf, libmp.fninf, libmp.fnan)
 _LOG2 = math.log10(2)
-_SPARE = 20  # bits beyond the digits, with which results of arithmetic are rounded
-_FARTHEST = 10**300  # exponents beyond are no floats: exp(-x**2) at x = 1e160 has one
-_HALF = math.log10(0.625)  # half a unit of the last digit, and what rounding adds to it
+_SPARE = 20  # extra bits in results of arithmetic
+_FARTHEST = 10**300  # larger exponents are no floats, as in exp(-x**2) at 1e160
+_HALF = math.log10(0.625)  # half a unit of the last digit, plus rounding
 
 
 class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
-    """An mpf with the digits it was computed to, and a bound of its error.
+    """An mpf with the number of digits to which it was computed, and a bound of its error.
 
-    Arithmetic carries the bound along: what is printed is right up to one unit of the last digit.
-    Ints, Fractions, floats and other mpf count as exact.  Functions of mpmath give mpf,
-    without a bound.
+    Arithmetic propagates the bound: printed digits are correct up to one unit of the last one.
+    Ints, Fractions, floats and other mpf count as exact.  Functions of mpmath return mpf without a
+    bound.
 
     >>> import symdiff as sd
     >>> pi = sd.evalf(sd.pi, 10)
@@ -41,12 +41,12 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
     """
 
     __slots__ = ("digits", "error")
-    digits: int  # that are right
+    digits: int  # that are correct
     error: float  # the decimal logarithm of the bound
 
     @classmethod
     def of(cls, value: mpmath.mpf, digits: int) -> Digits:
-        """``value``, of which so many digits are right, rounded to them."""
+        """Round ``value`` to its number of correct digits."""
         rounded = libmp.mpf_pos(value._mpf_, libmp.dps_to_prec(digits), "n")
         return digits_again(rounded, digits, _size(rounded) - digits + _HALF)
 
@@ -62,7 +62,7 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
     # Text -----------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        if self.digits < 1:  # all that is known
+        if self.digits < 1:  # only the bound is known
             largest = _plus(_size(self._mpf_), self.error)
             return f"±1e{math.ceil(largest)}" if largest < math.inf else "±inf"
         return str(libmp.to_str(self._mpf_, self.digits))
@@ -70,7 +70,7 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        """As a Decimal is formatted, of the digits that are right; zeros stand for any others."""
+        """Format like a Decimal of the correct digits; zeros replace any others."""
         text = repr(self)
         return format(text if text.startswith("±") or not spec else Decimal(text), spec)
 
@@ -117,7 +117,7 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
 
 
 def digits_again(value: Raw, digits: int, error: float) -> Digits:
-    """A number made of its parts."""
+    """A number from its parts."""
     number: Digits = object.__new__(Digits)
     number._mpf_, number.digits, number.error = value, digits, error
     return number
@@ -145,7 +145,7 @@ def _combined(
     except libmp.ComplexResult:
         if a[1] < _size(a[0]):  # certainly negative
             return getattr(mpmath.mpf, name)(x, other)
-        return digits_again(libmp.fnan, 0, math.inf)  # a number or none: nothing is known
+        return digits_again(libmp.fnan, 0, math.inf)  # possibly complex: nothing is known
     size = _size(value)
     magnitude = math.inf
     if max(a[1], b[1]) < math.inf:
@@ -153,13 +153,13 @@ def _combined(
     if magnitude == -math.inf or (value in _NO_NUMBERS and magnitude < math.inf):
         return digits_again(value, most, -math.inf)
     bounded = size > -math.inf and magnitude < math.inf
-    # Half a unit of the last digit is for the bound, half for rounding to it.
+    # Half a unit of the last digit is for the bound, half for the rounding.
     right = math.floor(size) + 1 - math.ceil(magnitude + _LOG2) if bounded else 0
     return digits_again(value, max(min(right, most), 0), magnitude)
 
 
 def _exact(value: object, prec: int) -> Raw | None:
-    """Mpmath's raw form of a real number; None of anything else."""
+    """Mpmath's raw form of a real number; None for other objects."""
     raw: Raw | None = None
     if isinstance(value, mpmath.mpf):
         raw = value._mpf_
@@ -172,11 +172,11 @@ def _exact(value: object, prec: int) -> Raw | None:
     return raw
 
 
-# Decimal logarithms of sizes and of errors --------------------------------------------------------
+# Decimal logarithms of absolute values and of errors ----------------------------------------------
 
 
 def _size(value: Raw) -> float:
-    """Of the absolute value; -inf of 0.  Never too small: it bounds errors."""
+    """The logarithm of the absolute value, -inf for 0; never too small, as it bounds errors."""
     _, mantissa, exponent, _ = value
     if exponent > _FARTHEST:
         return math.inf
@@ -211,13 +211,13 @@ def _of_power(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
         return -math.inf
     if ea - sa >= -0.3 or sa == -math.inf:
         return math.inf
-    # log(a**b) is off by |b| times what log(a) is off by, and by |log(a)| times what b is off by.
+    # The error of log(a**b): |b| times the error of log(a), plus |log(a)| times the error of b.
     log_a = ea - sa
     if log_a > -300:
         log_a = math.log10(-math.log1p(-(10**log_a)))
     off = _plus(_plus(sb, eb) + log_a, eb + math.log10(abs(sa) * math.log(10) + 1))
     if off == -math.inf:
         return off
-    # Below 1e-300 the powers of ten would be no floats, and are their own exponentials less 1.
+    # Below 1e-300 powers of ten underflow; there 10**off equals expm1(10**off).
     change = off if off < -300 else math.log10(math.expm1(10**off)) if off < 0 else math.inf
     return change + size

@@ -1,9 +1,9 @@
-"""The value of an expression: to any number of digits through mpmath, or as exact fractions.
+"""Values of expressions: to any number of digits through mpmath, or as exact fractions.
 
-How many digits are right is found by computing twice: once plainly, and once with a random error
-of some thousand units in the last place added wherever an operation rounds (stochastic
-arithmetic; Vignes, "A stochastic arithmetic for reliable scientific computation", 1993).  Where
-the two agree, rounding does not matter, cancellation included; where not, the precision grows.
+Two evaluations show how many digits are correct: a plain one, and one with a random error of some
+thousand units in the last place in every result that is rounded (stochastic arithmetic; Vignes, "A
+stochastic arithmetic for reliable scientific computation", 1993).  Where the two agree, rounding
+and cancellation do not matter.  Where they differ, the precision grows.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
 
 __all__ = ["evalf", "evaluate_exact", "evaluate_mp"]
 
-# Digits beyond those asked for: enough nearly always, then three times as many, and so on.
+# Guard digits: the first number is nearly always enough, then three times as many, and so on.
 _GUARDS = (15, 45, 135, 405, 1215)
-# The random error of an operation is between half and all of 2**_NOISE units in the last place: so
-# much more than the few units by which mpmath's functions may be off.  None is near 0, so that one
-# error alone always shows; that several cancel by chance is as unlikely as 2**-_NOISE.
+# The random error of an operation is between half of 2**_NOISE units in the last place and all of
+# them.  mpmath's functions may be off by a few units, which is far less.  No error is near 0, so a
+# single one always shows; several cancel with probability 2**-_NOISE.
 _NOISE = 16
-# A step towards a root that was halved so often is taken as it is.
+# The most halvings of a step towards a root before it is accepted.
 _HALVINGS = 40
-# Functions of larger numbers take mpmath seconds and megabytes; the value is then not known.  The
-# digits of this many bits are twice those that the largest guard adds.
+# Functions of larger numbers take mpmath seconds and megabytes; their values count as unknown.  So
+# many bits have twice the digits of the largest guard.
 _LARGEST_EXPONENT = 8192
 _MOST_DIGITS = 100_000
-# mpmath's time for these grows with the cube of the digits: 3,000 of gamma take seconds, and ten
-# times as many hours.
+# mpmath's time for these functions grows with the cube of the digits: 3,000 digits of gamma take
+# seconds, ten times as many take hours.
 _SLOW_DIGITS = 10_000
 _SLOW_MODULES = ("symdiff.scalars.vocabulary.gammas", "symdiff.scalars.vocabulary.zetas")
 
@@ -67,14 +67,14 @@ def _restore() -> None:
         mp.prec, mp._prec_rounding[1] = _OUTSIDE[0]
 
 
-# mpmath's precision and direction of rounding are one for all threads.
-_OUTSIDE: list[tuple[int, str]] = []  # what they are outside of the call that has the lock
+# mpmath has one precision and direction of rounding for all threads.
+_OUTSIDE: list[tuple[int, str]] = []  # their values outside of the call with the lock
 _ONE_MPMATH = fork_safe_lock(_restore)
 
 
 @contextmanager
 def one_mpmath() -> Generator[None]:
-    """Mpmath for one thread; whatever happens, it is left as it was, in a forked child too."""
+    """Reserve mpmath for one thread; always restore its state, also in a forked child."""
     with _ONE_MPMATH:
         before = mp.prec, mp._prec_rounding[1]
         try:
@@ -87,28 +87,27 @@ def one_mpmath() -> Generator[None]:
 
 @written("evalf(f, 30, subs={x: 1})")
 def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None = None) -> Any:
-    """The value of an expression, every element right to ``n`` significant digits.
+    """Return the value of an expression, every element correct to ``n`` significant digits.
 
-    A float is exactly the binary number that it is, in ``f`` and in ``subs``; text such as "0.1"
-    is the decimal.  The value is nan where ``f`` has none; an unselected branch of ``where`` is
-    free to have none.  At a jump that an intermediate result meets up to rounding, the value is
-    that of one of the sides.  The result is an ``mpmath.mpf`` that prints its n digits, or for an
-    array expression a NumPy array of them, of dtype object.
+    A float is its exact binary number, in ``f`` and in ``subs``; text such as "0.1" is the decimal.
+    The value is nan where ``f`` is undefined; an unselected branch of ``where`` may be undefined.
+    If an intermediate result meets a jump up to rounding, the value is the one of either side.  The
+    result is an ``mpmath.mpf`` that prints its n digits, or for an array expression a NumPy array
+    of them, with dtype object.
 
     Args:
-        f: an expression of any shape, or a tuple of them, as a gradient by several symbols is, or
-            of such tuples: the result is one of the values.
-        n: the number of digits, from 1 to 100000; of gamma, zeta and related functions to 10000.
+        f: an expression of any shape, or a tuple of them, such as a gradient by several symbols;
+            tuples may be nested.  The result has the same structure.
+        n: the number of digits, from 1 to 100000; for gamma, zeta and related functions to 10000.
         subs: the values of the free symbols, by symbol or name: numbers, Fractions, decimal text,
             mpmath numbers, arrays of these, tensors, or expressions.
 
-    Arithmetic with the result prints only what is right of its digits, too (``Digits``).
+    Arithmetic with the result also prints only correct digits (``Digits``).
 
-    Raises ShapeError for a value of another shape than its symbol's, ValueError for a symbol
-    without value, a name that no symbol has or a number of digits out of range, ArithmeticError if
-    the digits of an element cannot be told from rounding (a value that is exactly 0 where its terms
-    are not, such as sin(pi)), or if a function would have to be evaluated where that takes mpmath
-    too long.
+    Raises ShapeError for a value of another shape than its symbol's; ValueError for a symbol
+    without value, a name that no symbol has or a number of digits out of range.  Raises
+    ArithmeticError if digits of an element are not distinguishable from rounding (a value of
+    exactly 0 from nonzero terms, such as sin(pi)), or if mpmath would take too long for a function.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -125,7 +124,7 @@ def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None
 
 
 def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
-    """``evalf`` of one expression."""
+    """``evalf`` for one expression."""
     outputs, env, sizes = prepared("evalf", [f], subs)
     with one_mpmath():
         for guard in _GUARDS:
@@ -138,7 +137,7 @@ def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
                 if doubtful is None:
                     if not isinstance(plain, np.ndarray):
                         return Digits.of(plain, n)
-                    right = {v._mpf_: v for v in plain.flat}  # of equal elements one
+                    right = {v._mpf_: v for v in plain.flat}  # one for equal elements
                     right = {key: Digits.of(v, n) for key, v in right.items()}
                     return filled(plain.shape, (right[v._mpf_] for v in plain.flat))
     value = plain[doubtful] if doubtful else plain
@@ -165,16 +164,16 @@ def _value(
 
 
 def plain_value(output: Expr, env: dict[Expr, Any], sizes: Mapping[str, Dim]) -> Any:
-    """The value of one output in primitive ops by mpmath, at the precision in force.
+    """The value of one output in primitive ops by mpmath, at the current precision.
 
-    How many of its digits are right is not known.  Raises ArithmeticError where ``evalf`` does
-    because a function takes mpmath too long.
+    The number of its correct digits is unknown.  Raises ArithmeticError as ``evalf`` if mpmath
+    takes too long for a function.
     """
     return _value([output], env, Mp(), sizes)
 
 
 def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
-    """Where the two values do not agree first; None if they do everywhere."""
+    """The first index at which two values disagree; None if they agree everywhere."""
     if not isinstance(a, np.ndarray):
         return None if _agree(a, b, n) else ()
     pairs = [(x._mpf_, y._mpf_) for x, y in zip(a.flat, b.flat, strict=True)]
@@ -193,17 +192,17 @@ def _agree(a: mpf, b: mpf, n: int) -> bool:
 
 
 def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, object], digits: int) -> tuple[Any, ...]:
-    """The values of ``outputs`` computed with so many digits, once: mpf, or object arrays of them.
+    """Compute ``outputs`` once with this many digits: mpf, or object arrays of them.
 
-    How many of the digits are right nobody checks; ``evalf`` does.  Floats are the binary fractions
-    that they are, and the value is nan where there is none.
+    Not all of the digits need be correct; ``evalf`` checks them.  Floats are their exact binary
+    fractions, and undefined values are nan.
 
     Args:
         outputs: expressions.
         env: as ``subs`` of ``evalf``.
         digits: the precision of every operation.
 
-    Raises as ``evalf``, but for digits that are not certain.
+    Raises the errors of ``evalf``, except for uncertain digits.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -216,16 +215,16 @@ def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, object], digits: int)
 
 
 def evaluate_exact(outputs: Any, env: Mapping[Any, Any]) -> Any:
-    """The values of ``outputs`` in exact rational arithmetic: Fractions, arrays of them, or bools.
+    """Return the values of ``outputs`` in exact rational arithmetic: Fractions, arrays, or bools.
 
-    Floats are the binary fractions that they are.  A list or tuple of outputs gives a tuple.
+    Floats are their exact binary fractions.  A list or tuple of outputs gives a tuple.
 
     Args:
         outputs: an expression, or a list or tuple of them.
         env: the values of the free symbols, by symbol or name: numbers, decimal text or arrays.
 
-    Raises ArithmeticError, naming the function, where a value that matters is not rational (a
-    branch of ``where`` that is not selected does not); ValueError for a symbol without value.
+    Raises ArithmeticError, with the function's name, if a relevant value is not rational (an
+    unselected branch of ``where`` is not relevant); ValueError for a symbol without value.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -253,7 +252,7 @@ def prepared(
     """The outputs in primitive ops, the plain value of every symbol, the symbolic lengths."""
     values = named(name, free_symbols(outputs), given)
     expressions = {x: value for x, value in values.items() if isinstance(value, Expr)}
-    if expressions:  # inserted at once, evaluated in place; what they contain may have values too
+    if expressions:  # insert all at once: their symbols may have values, too
         outputs = list(substitute(outputs, expressions))
         values = named(name, free_symbols(outputs), _without(given, expressions))
     outputs = primitives(outputs)
@@ -262,7 +261,7 @@ def prepared(
     if missing:
         raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
     env = {x: _plain(value, name, x) for x, value in values.items() if x in symbols}
-    beside = {  # what the outputs lack may tell the lengths of what they have
+    beside = {  # values of other symbols may determine lengths
         x: value
         for x, value in given.items()
         if isinstance(x, Expr) and x not in env and x.shape and not isinstance(value, Expr)
@@ -273,7 +272,7 @@ def prepared(
 
 
 def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, object]) -> None:
-    """Raise ValueError for a name that neither the outputs nor the values of symbols have."""
+    """Raise ValueError for a name that neither the outputs nor the values of symbols contain."""
     texts = [key for key in given if isinstance(key, str)]
     if not texts:
         return
@@ -300,7 +299,7 @@ def _without(given: Mapping[Any, object], expressions: Mapping[Expr, Expr]) -> d
 
 
 def _plain(value: object, name: str, x: Expr) -> Any:
-    """A user's value as an int, Fraction, float, mpf, or an object array of these."""
+    """Convert a user's value to an int, Fraction, float, mpf, or an object array of these."""
     if hasattr(value, "detach"):  # an eager tensor
         value = value.detach().numpy()
     if isinstance(value, list | tuple):
@@ -334,7 +333,7 @@ def _elements(value: object, arithmetic: Arithmetic) -> Any:
 
 
 def plain_number(value: mpf) -> mpf:
-    """An exact number as one of mpmath's, at the precision in force."""
+    """Convert an exact number to mpmath's, at the current precision."""
     if isinstance(value, Fraction):
         return mp.mpf(value.numerator) / value.denominator
     return mp.mpf(value)
@@ -345,16 +344,16 @@ def _truth(value: object) -> Any:
 
 
 class Mp(Arithmetic):
-    """mpmath numbers at the precision in force; nan for what is undefined."""
+    """mpmath numbers at the current precision; nan for undefined values."""
 
-    refused = ""  # why a function had no value, if that is mpmath's limit and not its own
-    wanted = 0  # digits, where there is a limit
+    refused = ""  # the reason if mpmath gave up
+    wanted = 0  # the requested digits, if some functions limit them
 
     def __init__(self) -> None:
         self.numbers: dict[Any, Any] = {}
 
     def rounded(self, function: Callable[..., mpf], *args: mpf) -> mpf:
-        """``function`` of numbers, an operation that rounds."""
+        """Apply ``function`` to numbers, as an operation that rounds."""
         try:
             value = function(*args)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -416,11 +415,11 @@ class Mp(Arithmetic):
         return self.called(name, args)
 
     def called(self, name: str, args: Sequence[mpf]) -> mpf:
-        """The vocabulary function ``name`` of numbers of moderate size."""
+        """Call the vocabulary function ``name`` with numbers of moderate size."""
         return self.rounded(self.bounded(name), *args)
 
     def bounded(self, name: str) -> Callable[..., mpf]:
-        """The vocabulary function ``name``; nan, with the reason noted, if mpmath gives up."""
+        """The vocabulary function ``name``; nan, with a noted reason, if mpmath gives up."""
 
         def value(*args: mpf) -> mpf:
             try:
@@ -448,7 +447,7 @@ class Mp(Arithmetic):
     def root(
         self, op: Iterated, at: Callable[[list[mpf]], tuple[list[mpf], Any]], start: list[mpf]
     ) -> list[mpf]:
-        """By Newton's method, until rounding ends it; nan where that does not lead to a root."""
+        """Newton's method until rounding ends it; nan if it does not lead to a root."""
         x, (f, slopes), last = start, at(start), mp.inf
         for _ in range(op.max_steps):
             if not any(f):
@@ -471,7 +470,7 @@ class Mp(Arithmetic):
                 share /= 2
             x, before = there, x
             if max(map(abs, x)) <= mp.sqrt(mp.eps) * max(map(abs, before)):
-                # No step is small beside a root at 0, which has to be tried.
+                # Relative to a root at 0 no step is small, so try 0 itself.
                 zeros = [mp.mpf(0) for _ in x]
                 at_zeros = at(zeros)
                 if not any(at_zeros[0]):
@@ -491,7 +490,7 @@ class Mp(Arithmetic):
         return x
 
     def _is_positive(self, rows: list[list[mpf]]) -> bool:
-        """Whether all leading minors of a matrix are positive (Sylvester)."""
+        """Whether all leading minors of a matrix are positive (Sylvester's criterion)."""
         minors = ([row[:n] for row in rows[:n]] for n in range(1, len(rows) + 1))
         return all(self.eliminated(minor, [[] for _ in minor])[0] > 0 for minor in minors)
 
@@ -510,14 +509,14 @@ def _root_of_power(a: mpf, p: Fraction) -> mpf:
     return +value
 
 
-# Functions whose values are numbers given or integers, and those that large numbers do not harm.
+# Functions with given numbers or integers as values, and functions that large numbers cannot harm.
 _EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not float)
 _SLOW = frozenset(name for name, cls in VOCABULARY.items() if cls.__module__ in _SLOW_MODULES)
 _OF_ANY_SIZE = _EXACT | {name for name, facts in FACTS.items() if facts.large}
 
 
 class NoisyMp(Mp):
-    """mpmath numbers with a random error in every result that is not exact."""
+    """mpmath numbers with a random error in every inexact result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -528,7 +527,7 @@ class NoisyMp(Mp):
         return below if below == above else self.disturbed(below)
 
     def both_ways(self, function: Callable[..., mpf], *args: mpf) -> tuple[mpf, mpf]:
-        """The result rounded down, and rounded up."""
+        """The result rounded down and rounded up."""
         rounding = mp._prec_rounding  # mpmath has no public name for the direction
         rounding[1] = "f"
         below = super().rounded(function, *args)
@@ -536,21 +535,21 @@ class NoisyMp(Mp):
         return below, super().rounded(function, *args)
 
     def disturbed(self, value: mpf) -> mpf:
-        """``value`` with a random error, in units of its last place."""
+        """Add a random error to ``value``, in units of its last place."""
         if not value or not mp.isfinite(value):
             return value
         mantissa, exponent = _signed(value)
         shift = mp.prec - mantissa.bit_length()
         error = (1 << _NOISE - 1) + self.random.getrandbits(_NOISE - 1)
         error = -error if self.random.getrandbits(1) else error
-        if shift < 0:  # some functions return more digits than they were asked for
+        if shift < 0:  # some functions return more digits than requested
             return mp.mpf((mantissa + (error << -shift), exponent))
         return mp.mpf(((mantissa << shift) + error, exponent - shift))
 
     def called(self, name: str, args: Sequence[mpf]) -> mpf:
         below, above = self.both_ways(self.bounded(name), *args)
-        # Not every function of mpmath rounds as it is told: equal results prove exactness only
-        # where all numbers are short, or the function can do no rounding.
+        # Some mpmath functions ignore the direction of rounding.  So equal results prove exactness
+        # only if all numbers are short, or if the function never rounds.
         if below == above and (name in _EXACT or all(map(_short, (*args, below)))):
             return below
         return self.disturbed(below)
@@ -606,7 +605,7 @@ def _eliminated(
 
 
 class _Undefined:
-    """What has no rational value, and why; every operation on it gives it again."""
+    """A value that is not rational, with the reason; every operation on it returns it."""
 
     __slots__ = ("reason",)
 

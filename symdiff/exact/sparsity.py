@@ -1,7 +1,7 @@
-"""Which elements of a value depend on which elements of a symbol: the pattern of its Jacobian.
+"""Sparsity patterns of Jacobians: which elements of a value depend on which of a symbol.
 
-Every op says by its components which elements of the operands go into an element of its value.
-That is evaluated over sets in place of numbers.
+Every op states by its components which operand elements an element of its value depends on.  The
+pattern is their evaluation over sets in place of numbers.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
-    """Where the Jacobian of f by the symbol x may be other than 0: an array of its shape.
+    """Return where the Jacobian of f by the symbol x may be nonzero, as an array of its shape.
 
-    It follows from the ops and from zeros among the constants, and holds for all values of the
-    symbols: an element that is False is 0 wherever the Jacobian is taken.  Linear maps, products
-    and elementwise functions are followed element by element; of a decomposition, and of what takes
-    the order of elements or places from symbols, each batch is taken as dense.
+    The pattern follows from the ops and from zeros among the constants, for all values of the
+    symbols: a False element of the Jacobian is 0 everywhere.  Linear maps, products and elementwise
+    functions are followed element by element.  Decompositions, and ops that take an order or
+    indices from symbols, count as dense in each batch.
 
-    Raises TypeError where x is no symbol, Unsupported for symbolic lengths and black boxes.
+    Raises TypeError if x is no symbol, Unsupported for symbolic lengths and custom functions.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 4)
@@ -64,7 +64,7 @@ def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
 
 
 def _sets(y: Expr, chosen: bool) -> Any:
-    """A set for each element of a symbol: itself if it is the chosen one, else none."""
+    """A set for each element of a symbol: itself for the chosen symbol, else the empty set."""
     if any(isinstance(dim, str) for dim in y.shape):
         raise Unsupported(f"sparsity: {y.name} has the symbolic shape {shape_text(y.shape)}")
     shape: tuple[int, ...] = y.shape  # type: ignore[assignment]
@@ -74,7 +74,7 @@ def _sets(y: Expr, chosen: bool) -> Any:
 
 
 class _Sets(Arithmetic):
-    """Sets of input elements, as the bits of an integer; None is an element that is always 0."""
+    """Sets of input elements, as the bits of an integer; None for an element that is always 0."""
 
     def number(self, value: object) -> Any:
         return None if value == 0 else 0
@@ -140,7 +140,7 @@ class _Sets(Arithmetic):
 
 
 def _union(sets: Iterable[Any]) -> Any:
-    """Their union; None where all are of elements that are always 0."""
+    """The union of sets; None if all belong to elements that are always 0."""
     union = None
     for s in sets:
         if s is not None:
@@ -155,7 +155,7 @@ def _flat(core: object) -> list[Any]:
 
 
 def _full(shape: tuple[int, ...], s: object) -> Any:
-    """A core of equal elements."""
+    """A core with equal elements."""
     core = s
     for n in reversed(shape):
         core = [core] * n

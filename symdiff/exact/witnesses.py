@@ -1,9 +1,9 @@
-"""Points at which two expressions are compared, and at which they differ.
+"""Points for comparing two expressions, and witnesses of their differences.
 
-What goes through another system comes back as a claim.  It is held against the original at points:
-random ones, corners such as 0 and 1 and equal coordinates, and the borders of conditions and kinks.
-Values are many digits of mpmath over the reals: an expression that is infinite or undefined on the
-way has no value there, and says nothing.
+A result from another system is a claim, which is checked against the original at points: random
+ones, corners such as 0 and 1 and equal coordinates, and the borders of conditions and kinks.
+Values are many digits of mpmath over the reals.  An expression with an infinite or undefined
+intermediate result has no value at a point, and the point is inconclusive.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ if TYPE_CHECKING:
 __all__ = ["Point", "Witness", "disagreement", "moved", "noisy_values", "points", "values"]
 
 Point: TypeAlias = "Mapping[Expr, Any]"
-# An element of a symbol, by its number in C order.
+# An element of a symbol: the symbol, and the element's number in C order.
 Place: TypeAlias = "tuple[Expr, int]"
 
-DIGITS = 60  # to which values are computed
-SPARE = 15  # digits by which equal values may differ: of 60, rounding takes fewer
-_DOUBT = 1000  # how often larger than random rounding errors a difference is before it is one
-FEWEST = 3  # points that have to say something
-_RANDOM = 16  # random points that shall say something
-_TRIES = 200  # and how many are tried for that
+DIGITS = 60  # the precision of values
+SPARE = 15  # the digits by which equal values may differ: of 60, rounding takes fewer
+_DOUBT = 1000  # factor of random rounding errors beyond which a difference is real
+FEWEST = 3  # the fewest conclusive points
+_RANDOM = 16  # the wanted number of conclusive random points
+_TRIES = 200  # the most random points
 _CORNERS = (0, 1, -1, 2, Fraction(1, 2))
 _MOST_CORNERS = 60
 _MOST_BORDERS = 40
-# Where random points lie: everything, and the domains of logarithms, roots and arcs.
+# The ranges of random points: everything, and the domains of logarithms, roots and arc functions.
 _RANGES = ((-8, 8), (0, 1), (-1, 1), (0, 8), (1, 4), (-64, 64), (-8, 0))
-_STEPS = 64  # to the unit, so that coordinates are short binary fractions
+_STEPS = 64  # per unit: coordinates are short binary fractions
 
 
 @dataclass(frozen=True)
 class Witness:
-    """A point, and what the two expressions are there."""
+    """A point, and the values of both expressions there."""
 
     point: Point
     values: tuple[Any, Any]
@@ -77,10 +77,10 @@ def _shown(value: object) -> str:
 
 
 def disagreement(f: Expr, g: Expr) -> Witness | int | None:
-    """Where ``g`` has not the value of ``f``; else None; the number of points if they are too few.
+    """Find a point where ``g`` differs from ``f``: None, or the number of points if too few.
 
-    The two have one shape.  Elements of which ``f`` is undefined at a point are not judged there;
-    elsewhere ``g`` has to be defined, too, and as many digits to agree as rounding leaves.
+    Both have one shape.  Elements where ``f`` is undefined are ignored.  Elsewhere ``g`` must be
+    defined, and agree in as many digits as rounding leaves.
     """
     decided = [0] * _count(f)
     symbols = free_symbols([f, g])
@@ -109,14 +109,14 @@ def _near(a: Any, b: Any) -> bool:
 
 
 def _differ(outputs: Sequence[Expr], point: Point, k: int) -> bool:
-    """Whether element k is another value, beyond what rounding does; asked twice."""
+    """Whether element k differs by more than rounding; computed twice."""
     for digits in (DIGITS, 2 * DIGITS):
         (a, b), (c, d) = (
             [part[k] for part in values(outputs, point, digits, of)] for of in (_Reals, _NoisyReals)
         )
         with one_mpmath(), mp.workdps(digits):
             if mp.isnan(b):
-                continue  # and a is none
+                continue  # and a is nan, too
             doubt = _DOUBT * (abs(a - c) + abs(b - d))
             if mp.isnan(doubt) or abs(a - b) <= doubt:
                 return False
@@ -127,7 +127,7 @@ def _differ(outputs: Sequence[Expr], point: Point, k: int) -> bool:
 
 
 class _Reals(Mp):
-    """mpmath numbers; what is infinite or undefined is nan, and stays so in a condition."""
+    """mpmath numbers; infinite and undefined values become nan, also in conditions."""
 
     def kept(self, node: Node, value: object, uses: int) -> Any:
         if isinstance(value, np.ndarray):
@@ -142,7 +142,7 @@ class _Reals(Mp):
 
 
 class _NoisyReals(_Reals, NoisyMp):
-    """The same, with random errors."""
+    """``_Reals`` with random errors."""
 
 
 def _finite(value: object) -> Any:
@@ -169,7 +169,7 @@ def values(
 
 
 def fixed(x: Expr) -> tuple[int, ...]:
-    """The shape of what has no named lengths."""
+    """The shape of an expression without named lengths."""
     return x.shape  # type: ignore[return-value]
 
 
@@ -178,7 +178,7 @@ def _count(x: Expr) -> int:
 
 
 def noisy_values(outputs: Sequence[Expr], point: Point, digits: int) -> list[list[Any]]:
-    """The same, computed with a random error wherever an operation rounds."""
+    """``values``, computed with a random error in each operation that rounds."""
     return values(outputs, point, digits, _NoisyReals)
 
 
@@ -190,7 +190,7 @@ def _boxed(value: object) -> Any:
 
 
 def points(symbols: Sequence[Expr], seed: int = 0) -> Iterator[Point]:
-    """Random points without end, of short binary fractions; the same ones every time."""
+    """Generate endless random points of short binary fractions, the same ones every time."""
     chance = random.Random(seed)
     while True:
         mixed = chance.random() < 0.5
@@ -214,7 +214,7 @@ def _coordinate(chance: random.Random, x: Expr, low: int, high: int) -> Any:
 
 
 def _all_points(symbols: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[tuple[Point, bool]]:
-    """Corners, borders and random points; the last ones, which have no end, are marked."""
+    """Corners, borders and random points; the endless random ones are marked."""
     if not symbols:
         yield {}, False
         return
@@ -228,7 +228,7 @@ def _places(symbols: Sequence[Expr]) -> list[Place]:
 
 
 def moved(point: Point, changes: Sequence[tuple[Place, Any]]) -> Point:
-    """The point with other values at some places; kinds of numbers that do not fit are left out."""
+    """The point with other values at some places; numbers of the wrong kind are skipped."""
     new = dict(point)
     for (x, k), value in changes:
         if x.dtype is bool and value not in (0, 1):
@@ -245,7 +245,7 @@ def moved(point: Point, changes: Sequence[tuple[Place, Any]]) -> Point:
 
 
 def _corners(symbols: Sequence[Expr]) -> Iterator[Point]:
-    """All of one value; one coordinate of a value; two equal or opposite ones."""
+    """Points with one value in all coordinates, in one, or with two equal or opposite ones."""
     places, random_points = _places(symbols), points(symbols, seed=1)
     for value in _CORNERS:
         yield moved(next(random_points), [(place, value) for place in places])
@@ -265,9 +265,9 @@ def _at(point: Point, place: Place) -> Any:
 
 
 def _borders(symbols: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[Point]:
-    """Where operands of a comparison, or of what else chooses, are equal; and both sides of it.
+    """Points where operands of a comparison or another choice are equal, and to both sides of it.
 
-    Only borders that are linear in a coordinate are met exactly, and the others not looked for.
+    Only borders that are linear in a coordinate are solved exactly; others are skipped.
     """
     differences = [
         difference
@@ -284,7 +284,7 @@ def _borders(symbols: Sequence[Expr], outputs: Sequence[Expr]) -> Iterator[Point
                     yield moved(point, [(place, root + shift)])
 
 
-# Functions that are one thing here and another there: comparisons, what has kinks, and steps.
+# Functions with different formulas in different regions: comparisons, kinks and steps.
 _CHOOSING = frozenset(
     name
     for name, facts in FACTS.items()

@@ -1,4 +1,4 @@
-"""Where conditions hold: as many places as there are, of a length that is known when it runs."""
+"""Indices where conditions hold; their number, a length, is known only at run time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Nonzero", "PlacesOf", "condition_of", "nonzero_places", "places_of_o
 
 
 class PlacesOf(Opaque):
-    """The places of what is not 0 in a vector, in order; there are ``length`` of them."""
+    """The indices of nonzero elements of a vector, in order; there are ``length`` of them."""
 
     __slots__ = ("length",)
     fields = ("length",)
@@ -44,10 +44,10 @@ class PlacesOf(Opaque):
 
 
 class Nonzero(PlacesOf):
-    """The same, of a length that has a name of its own, by which the vector is known.
+    """``PlacesOf`` with a length of its own name, which identifies the vector.
 
-    It is the name of that vector alone, as long as that is alive: two lengths of one name are one.
-    A node on another vector has another length.
+    The name belongs to this vector alone while it is alive, because lengths with one name are
+    equal.  A node on another vector has another length.
     """
 
     __slots__ = ()
@@ -60,19 +60,19 @@ class Nonzero(PlacesOf):
         return None if name == self.length else nonzero_places(x)
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> Opaque:
-        return self  # it follows its operand
+        return self  # the length follows the operand
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
         return self.name, []
 
 
 _LOCK = fork_safe_lock()
-# By the names of their lengths.
+# Vectors by the names of their lengths.
 _VECTORS: weakref.WeakValueDictionary[str, Expr] = weakref.WeakValueDictionary()
 
 
 def condition_of(name: str) -> Expr | None:
-    """The vector whose elements other than 0 are counted by a length of this name, if there is one.
+    """Return the vector whose nonzero elements a length of this name counts, or None.
 
     >>> import symdiff as sd
     >>> v = sd.symbol("vector", 3)
@@ -84,19 +84,19 @@ def condition_of(name: str) -> Expr | None:
 
 
 def nonzero_places(x: Expr) -> Expr:
-    """The places of what is not 0 in a vector of numbers."""
+    """The indices of nonzero elements in a vector of numbers."""
     with _LOCK:
         length = Length(_own_name(x))
     return opaque(intern_op((Nonzero, length), lambda: Nonzero(length)), x)
 
 
 def places_of_op(length: Any) -> PlacesOf:
-    """The op of as many places as a length says, which is known by the time that it runs."""
+    """The op for a given length, which is known by the time that it runs."""
     return intern_op((PlacesOf, length), lambda: PlacesOf(length))
 
 
 def _own_name(x: Expr, wanted: str | None = None) -> str:
-    """The name of a vector, or one that nothing else has: that which is wanted, if it is free."""
+    """The name of a vector, or a free one: ``wanted``, if it is free."""
     for name, other in _VECTORS.items():
         if other is x:
             return name
@@ -109,6 +109,6 @@ def _own_name(x: Expr, wanted: str | None = None) -> str:
 
 
 def _described(x: Expr) -> str:
-    """A name that another formula hardly has, and this one has in every session."""
+    """A name that hardly any other formula has, and that is the same in every session."""
     facts = {(y.op.name, str(y.shape), repr(getattr(y.op, "coefs", ""))) for y in topological([x])}
     return f"{OF_CONDITION}{zlib.crc32(repr(sorted(facts)).encode()):08x}"

@@ -1,7 +1,7 @@
 """Decompositions of matrices.
 
-Where one has no derivative (equal eigenvalues, lost rank), an op of its differential refuses when
-it runs.
+Where a decomposition has no derivative (equal eigenvalues, lost rank), an op in its differential
+raises at run time.
 
 Sources: Giles, An extended collection of matrix derivative results for forward and reverse mode
 algorithmic differentiation (2008); Murray, Differentiation of the Cholesky decomposition (2016);
@@ -51,7 +51,7 @@ _HALF = Fraction(1, 2)
 
 
 def _symmetric(a: Expr) -> Expr:
-    """``(a + a')/2``, which is a itself where its formula shows that it is symmetric."""
+    """``(a + a')/2``; a itself if its formula shows that it is symmetric."""
     back = matrix_transpose(a)
     return a if back is a else scale(_HALF, a + back)
 
@@ -87,7 +87,7 @@ class Cholesky(Opaque):
     signature = Signature("(n,n)->(n,n)")
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``dL = L P(L^-1 dS L^-T)``, P halves the diagonal and drops what is above (Murray, 8)."""
+        """``dL = L P(L^-1 dS L^-T)``; P halves the diagonal and drops what is above (Murray, 8)."""
         solve = opaque_op(Solve)
         half = opaque(solve, node, _symmetric(t))
         inner = opaque(solve, node, matrix_transpose(half))
@@ -158,8 +158,8 @@ class Eigvecs(Eigh, part=1):
 class Gaps(Opaque):
     """``value[..., i, j] = 1 / (x[..., j] + sign * x[..., i])``; 0 for i = j unless ``diagonal``.
 
-    It exists only where no two elements cancel: its kernel refuses what rounding cannot tell from
-    0.
+    It exists only if no two elements cancel: its kernel refuses sums that rounding cannot
+    distinguish from 0.
     """
 
     __slots__ = ("diagonal", "sign")
@@ -232,7 +232,7 @@ class RightVectors(Svd, part=2):
     name = "right_singular_vectors"
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """That of the left vectors of A' (Townsend, 12-13)."""
+        """The differential of the left vectors of A' (Townsend, 12-13)."""
         other = opaque(opaque_op(LeftVectors), node.args[0])
         return _vectors(node, other, matrix_transpose(t))
 
@@ -241,11 +241,11 @@ class RightVectors(Svd, part=2):
 
 
 def _vectors(node: Expr, other: Expr, t: Expr) -> Expr:
-    """The differential of the left singular vectors U, the others being V (Townsend, eqs. 12-13).
+    """The differential of left singular vectors U, with V as the others (Townsend, eqs. 12-13).
 
     ``dU = U (F * (P S + S P')) + (1 - U U') dA V S^-1`` with ``P = U' dA V`` and
-    ``F_ij = 1/(s_j^2 - s_i^2)``.  In partial fractions, F * (P S + S P') is half of
-    ``(P + P')_ij / (s_j - s_i) + (P - P')_ij / (s_j + s_i)``: nothing is squared.
+    ``F_ij = 1/(s_j^2 - s_i^2)``.  Partial fractions avoid squares: F * (P S + S P') is half of
+    ``(P + P')_ij / (s_j - s_i) + (P - P')_ij / (s_j + s_i)``.
     """
     s = opaque(opaque_op(SingularValues), node.args[0])
     moved = matrix_product(t, other)
@@ -270,7 +270,7 @@ def _cost_of_vectors(length: Callable[[str], int]) -> int:
 
 
 def _shorter(what: str, m: Dim, n: Dim) -> Dim:
-    """The lesser of two lengths; raises Unsupported where a symbolic one hides which it is."""
+    """The smaller of two lengths; raises Unsupported if a symbolic length hides which it is."""
     if m == n:
         return m
     if isinstance(m, str) or isinstance(n, str):
@@ -287,9 +287,9 @@ def _gram(of: Arithmetic, rows: list[list[Any]]) -> list[list[Any]]:
 class Pinv(Opaque):
     """The pseudoinverse of the last two axes; ``full`` refuses matrices without full rank.
 
-    None takes the rank of each matrix as constant in derivatives, whatever it is.  ``limits`` are
-    (atol, rtol, hermitian): singular values up to the larger of atol and rtol times the largest
-    count as 0, and of hermitian matrices the lower triangle is read.
+    With ``full=None``, derivatives take the rank of each matrix as constant.  ``limits`` are (atol,
+    rtol, hermitian).  Singular values up to the larger of atol and rtol times the largest one count
+    as 0; for hermitian matrices only the lower triangle is read.
     """
 
     __slots__ = ("full", "limits")
@@ -303,8 +303,8 @@ class Pinv(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dP = -P dA P + P P' dA' (1 - A P) + (1 - P A) dA' P' P`` (Golub and Pereyra, 4.12).
 
-        Of a matrix of full rank A P or P A is 1, and where the shape says which, it is left out;
-        the op of constant rank takes all terms.
+        At full rank A P or P A is 1.  If the shape shows which, its term is left out.  The op of
+        constant rank has all terms.
         """
         a = node.args[0]
         m, n = a.shape[-2:]
@@ -326,7 +326,7 @@ class Pinv(Opaque):
         return 8 * long * short**2 + 4 * short**3
 
     def components(self, of: Arithmetic, shape: tuple[int, ...], *cores: Any) -> Any:
-        """``(A'A)^-1 A'`` of a tall matrix, ``A'(AA')^-1`` of a wide one: they have full rank."""
+        """``(A'A)^-1 A'`` of a tall matrix, ``A'(AA')^-1`` of a wide one, at full rank."""
         if self.limits is not None:
             raise Unsupported("pinv: only with the limits of rounding it has exact elements")
         (rows,) = cores
@@ -340,9 +340,9 @@ class Pinv(Opaque):
 class QrFactors(Part):
     """``A = Q R``: Q has orthonormal columns, as many as the shorter axis is long; R is triangular.
 
-    With ``N = dA R^-1`` and W = K - K', K being Q' N below its diagonal, ``dQ = Q (W - Q' N) + N``
-    and ``dR = Q' dA - W R`` (Walter and Lehmann, 3.1).  Of a wide matrix Q is that of its leading
-    columns, and so are N and W.
+    Let ``N = dA R^-1`` and W = K - K', where K is Q' N below its diagonal.  Then
+    ``dQ = Q (W - Q' N) + N`` and ``dR = Q' dA - W R`` (Walter and Lehmann, 3.1).  For a wide matrix
+    Q, N and W are those of its leading columns.
     """
 
     __slots__ = ()
@@ -388,7 +388,7 @@ class QrTriangle(QrFactors, part=1):
         return True
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``dR = Q' dA - W R``, which is triangular as R is."""
+        """``dR = Q' dA - W R``, triangular like R."""
         q, _, _, w = self.turned(node, t)
         change = matrix_product(matrix_transpose(q), t) - matrix_product(w, node)
         return linear(triangle_op(False, 0), change)

@@ -45,13 +45,13 @@ __all__ = [
 
 
 def matrix_transpose(a: Expr) -> Expr:
-    """The last two axes exchanged."""
+    """Exchange the last two axes."""
     n = a.ndim
     return contract([(a, tuple(range(n)))], (*range(n - 2), n - 1, n - 2))
 
 
 def matrix_product(a: Expr, b: Expr) -> Expr:
-    """``a[..., i, j] b[..., j, k]`` where one batch shape is a suffix of the other."""
+    """``a[..., i, j] b[..., j, k]``; one batch shape must be a suffix of the other."""
     lead = max(a.ndim, b.ndim) - 2
     i, j, k = lead, lead + 1, lead + 2
     word_a = (*range(lead - a.ndim + 2, lead), i, j)
@@ -86,8 +86,8 @@ class Solve(Opaque):
 class SolveBanded(Opaque):
     """``X`` with ``A X = B``, A by its diagonals: ``bands[upper + i - j, j]`` is ``A[i, j]``.
 
-    The last rows of the bands are diagonals below the main one.  What has no place in A does not
-    count.  The bands are batch + (w, n), B is any + batch + (n, k).
+    The last rows of the bands are diagonals below the main one.  Elements outside of A have no
+    effect.  The bands are batch + (w, n), B is any + batch + (n, k).
     """
 
     __slots__ = ("upper",)
@@ -100,7 +100,7 @@ class SolveBanded(Opaque):
         self.upper = upper
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``A dX = dB - dA X``, that of ``solve``: dA X is a sum over diagonals, moved to place."""
+        """``A dX = dB - dA X``, as for ``Solve``: dA X is a sum over shifted diagonals."""
         back = matrix_transpose(node)
         lead = max(t.ndim, node.ndim) - 2
         word = (*range(lead - node.ndim + 2, lead), lead, lead + 1)
@@ -112,7 +112,7 @@ class SolveBanded(Opaque):
         return opaque(self, node.args[0], scale(-1, matrix_transpose(total(terms))))
 
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
-        """``A' Y = G``; diagonal r of A' is the one as far on the other side, moved."""
+        """``A' Y = G``; diagonal r of A' is the shifted diagonal -r of A."""
         rows = _rows(node.args[0])[::-1]
         lower = len(rows) - 1 - self.upper
         turned = [linear(shift_op(lower - r), row) for r, row in enumerate(rows)]
@@ -137,7 +137,7 @@ class SolveBanded(Opaque):
 
 
 def _rows(x: Expr) -> list[Expr]:
-    """The rows of the matrices of the last two axes."""
+    """The rows of matrices in the last two axes."""
     w, n = x.shape[-2:]
     assert isinstance(w, int), x
     cut, columns = reshape_op((1, n), (n,)), (0, None, 1)
@@ -149,8 +149,8 @@ def _rows(x: Expr) -> list[Expr]:
 class Sylvester(Opaque):
     """``X`` with ``A X + X B = C``: A is batch + (m, m), B batch + (n, n), C any + batch + (m, n).
 
-    It is one linear system in the elements of X, read row by row, whose matrix is A x 1 + 1 x B',
-    products of Kronecker's (Horn and Johnson, 4.4).
+    It is one linear system in the elements of X, row by row, with the matrix A x 1 + 1 x B', sums
+    of Kronecker products (Horn and Johnson, 4.4).
     """
 
     __slots__ = ()
@@ -251,7 +251,7 @@ class Det(Opaque):
     log_abs = LogAbsDet
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``dd = sum C_ij dA_ij``, C the cofactors (Jacobi's formula): also for singular A."""
+        """``dd = sum C_ij dA_ij``, C the cofactors (Jacobi's formula), also for singular A."""
         return weighted(opaque(opaque_op(Cofactor), node.args[0]), t, 2)
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -262,7 +262,7 @@ class Det(Opaque):
 
 
 class Cofactor(Opaque):
-    """The cofactor matrix of the last two axes, d det / d A; exists for singular matrices too."""
+    """The cofactor matrix of the last two axes, d det / d A; exists for singular matrices, too."""
 
     __slots__ = ()
     name = "cofactor"
@@ -270,7 +270,7 @@ class Cofactor(Opaque):
     keeps_symmetry = True
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``dC = D cof(A)[dA]``, an op of its own: it exists for singular matrices too."""
+        """``dC = D cof(A)[dA]``, an op of its own: it exists for singular matrices, too."""
         return opaque(opaque_op(CofactorTangent), node.args[0], t)
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -293,9 +293,9 @@ class CofactorTangent(Opaque):
     linear_in = (1,)
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``T = tr(C'E) Y' - C E' Y'`` with Y = A^-1, differentiated.
+        """Differentiate ``T = tr(C'E) Y' - C E' Y'`` with Y = A^-1.
 
-        Of matrices of up to three rows T is at most bilinear, and no inverse is needed.
+        For up to three rows T is at most bilinear, and needs no inverse.
         """
         a, e = node.args
         n = a.shape[-1]
@@ -325,7 +325,7 @@ class CofactorTangent(Opaque):
         return grown - shrunk + matrix_product(matrix_product(c, f), moved)
 
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
-        """It is its own transpose."""
+        """The op is its own transpose."""
         return opaque(self, node.args[0], g)
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:

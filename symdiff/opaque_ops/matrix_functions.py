@@ -26,12 +26,12 @@ __all__ = ["Expm", "Logm", "Sqrtm"]
 
 
 class MatrixFunction(Opaque):
-    """An analytic function f of a matrix, or a part of its derivative along the other operands.
+    """An analytic function f of a matrix, or a term of its derivative along the other operands.
 
     With directions E1 .. Ek it is the integral of ``f(z) R E1 R E2 .. Ek R / (2πi)`` around the
-    eigenvalues of A, ``R = (z - A)^-1``: linear in each, and the corner of f of the block matrix
-    that has A on its diagonal and E1 .. Ek above it (Higham, (1.12) and theorem 3.6).  A is batch +
-    (n, n), the directions have one shape, any + batch + (n, n).
+    eigenvalues of A, ``R = (z - A)^-1``.  It is linear in each direction.  It is the corner of f of
+    the block matrix with A on its diagonal and E1 .. Ek above it (Higham, (1.12) and theorem 3.6).
+    A is batch + (n, n); the directions have one shape, any + batch + (n, n).
     """
 
     __slots__ = ()
@@ -40,14 +40,14 @@ class MatrixFunction(Opaque):
     keeps_symmetry = True
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """A direction goes in at each place among those that are there: ``dR = R dA R``."""
+        """Insert the direction at each position among the existing ones: ``dR = R dA R``."""
         a, *directions = node.args
         t = broadcast_to(t, node.shape)
         places = range(len(directions) + 1)
         return total([opaque(self, a, *directions[:i], t, *directions[i:]) for i in places])
 
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
-        """Of ``E_j -> R E1 R .. Ek R``, R' being that of A'.
+        """Transpose ``E_j -> R E1 R .. Ek R``, where R' is the resolvent of A'.
 
         ``G -> R' E_(j-1)' .. E1' R' G R' Ek' .. E_(j+1)' R'``.
         """
@@ -57,7 +57,7 @@ class MatrixFunction(Opaque):
         return opaque(self, matrix_transpose(a), *around)
 
     def identity(self, *operands: Expr) -> Expr | None:
-        """Without directions, ``f(A')`` is the transpose of ``f(A)``; where one is 0, it is 0."""
+        """Without directions, ``f(A')`` is the transpose of ``f(A)``; a zero direction gives 0."""
         a, *directions = operands
         if not directions:
             return _of_transposed(self, a)
@@ -67,11 +67,11 @@ class MatrixFunction(Opaque):
         return self.products * length("n") ** 3 * math.comb(operands + 2, 3)
 
     products: ClassVar[int]
-    """About how many products of matrices its value costs, and a block of its derivatives."""
+    """The approximate number of matrix products for its value, or a block of its derivative."""
 
 
 class Expm(MatrixFunction):
-    """The exponential of a matrix, or a part of its derivative along the other operands.
+    """The exponential of a matrix, or a term of its derivative along the other operands.
 
     With directions E1 .. Ek it is the integral of ``e^(s0 A) E1 e^(s1 A) E2 .. Ek e^(sk A)`` over
     ``s0 + .. + sk = 1``, all s >= 0 (Van Loan, 1).
@@ -82,9 +82,9 @@ class Expm(MatrixFunction):
     products = 8
 
     def identity(self, *operands: Expr) -> Expr | None:
-        """``E1 .. Ek e^A / k!`` where all directions are multiples of A or of the identity.
+        """Write ``E1 .. Ek e^A / k!`` if all directions are multiples of A or of the identity.
 
-        Those commute with A, and so with its exponential: the integral over the places is that of
+        Such directions commute with A, and so with its exponential: the integral over s is that of
         1.
         """
         a, *directions = operands
@@ -103,9 +103,9 @@ class Expm(MatrixFunction):
 
 
 class Logm(MatrixFunction):
-    """The principal logarithm of a matrix, or a part of its derivative along the other operands.
+    """The principal logarithm of a matrix, or a term of its derivative along the other operands.
 
-    There is one where no eigenvalue is 0 or below (Higham, 11.1).
+    It exists if no eigenvalue is 0 or negative (Higham, 11.1).
     """
 
     __slots__ = ()
@@ -116,7 +116,7 @@ class Logm(MatrixFunction):
 class Sqrtm(Opaque):
     """The principal square root of a matrix, whose eigenvalues have positive real parts, or are 0.
 
-    There is one where no eigenvalue is below 0, and 0 is none or simple (Higham, theorem 1.29).
+    It exists if no eigenvalue is negative, and 0 is at most a simple one (Higham, theorem 1.29).
     """
 
     __slots__ = ()
@@ -129,7 +129,7 @@ class Sqrtm(Opaque):
         return opaque(opaque_op(Sylvester), node, node, t)
 
     def identity(self, *operands: Expr) -> Expr | None:
-        """That of A' is the transpose of that of A."""
+        """The square root of A' is the transpose of the square root of A."""
         return _of_transposed(self, operands[0])
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -137,7 +137,7 @@ class Sqrtm(Opaque):
 
 
 def _of_transposed(op: Opaque, a: Expr) -> Expr | None:
-    """``f(A')`` as the transpose of ``f(A)``; None where ``a`` is no transpose."""
+    """``f(A')`` as the transpose of ``f(A)``; None if ``a`` is no transpose."""
     back = matrix_transpose(a)
     transposed = len(a.args) == 1 and a.args[0] is back
     return matrix_transpose(opaque(op, back)) if transposed else None
@@ -147,7 +147,7 @@ _IDENTITY = object()
 
 
 def _matrix_of(x: Expr) -> object:
-    """The one factor of x that differs within a matrix, which the others multiply."""
+    """The single factor of x that varies within a matrix; the other factors multiply it."""
     candidates: list[object] = []
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
     while stack:
@@ -168,5 +168,5 @@ def _matrix_of(x: Expr) -> object:
 
 
 def _outside(op: ops.Contract) -> bool:
-    """Whether the last two letters are those of no operand: of an identity, or a broadcast."""
+    """Whether no operand has the last two labels: an identity, or a broadcast."""
     return len(op.letters) < 2 and all(k not in word for word in op.letters for k in op.out[-2:])

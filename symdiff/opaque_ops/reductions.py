@@ -43,7 +43,7 @@ def stretched(y: Expr, x: Expr) -> Expr:
 
 
 def _of_one(node: Expr, t: Expr, weight: Callable[[list[Places], range], Expr]) -> Expr | None:
-    """The differential where visibly one place of the last axis varies: its tangent, weighed."""
+    """The differential if visibly one position of the last axis varies: its weighted tangent."""
     pieces = parts(t)
     if len(pieces) != 1:
         return None
@@ -66,7 +66,7 @@ class Prod(Opaque):
     of_two = "multiply"
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
-        """``dp = sum_i o_i dx_i``, o_i being the product of the others: no division."""
+        """``dp = sum_i o_i dx_i``, where o_i is the product of the others: no division."""
         x = node.args[0]
 
         def others(rows: list[Places], place: range) -> Expr:
@@ -117,7 +117,7 @@ class ProdOthers(Opaque):
 
 
 def _equal_in(name: str) -> Pointwise:
-    """Whether an element equals the extreme one, where that decides who has its derivative."""
+    """An equality test with the extreme, as a node that marks a choice in a derivative."""
     equal = PRIMITIVES["equal"]
     return pointwise_op(f"equal_in_{name}", equal.formula, 2, bool, primitive=False, decides=name)
 
@@ -135,7 +135,7 @@ class Extreme(Opaque):
         """``dy = sum over the m ties x_j = y of dx_j / m``."""
         x = node.args[0]
         ties = pointwise(_equal_in(self.name), x, stretched(node, x))
-        # where there is a nan it is what was found, though it equals nothing
+        # If there is a nan it is the extreme, though it equals nothing.
         ties = primitive("logical_or", ties, primitive("not_equal", x, x))
         word = tuple(range(x.ndim))
         ones = select(ties, number_node(1), number_node(0))
@@ -208,7 +208,7 @@ class LogSumExp(Opaque):
 
 
 class ArgExtreme(Opaque):
-    """The place of the first largest, or the first smallest, element over the last axis."""
+    """The index of the first largest, or first smallest, element over the last axis."""
 
     __slots__ = ()
     signature = Signature("(n)->()")
@@ -228,7 +228,7 @@ class ArgExtreme(Opaque):
 
 
 class ArgMax(ArgExtreme):
-    """The place of the first largest element over the last axis."""
+    """The index of the first largest element over the last axis."""
 
     __slots__ = ()
     name = "argmax"
@@ -236,7 +236,7 @@ class ArgMax(ArgExtreme):
 
 
 class ArgMin(ArgExtreme):
-    """The place of the first smallest element over the last axis."""
+    """The index of the first smallest element over the last axis."""
 
     __slots__ = ()
     name = "argmin"

@@ -46,12 +46,12 @@ __all__ = [
 
 
 def _before(x: Expr, reverse: bool = False) -> Expr:
-    """``x_(i-1)`` along the last axis, or ``x_(i+1)``; 0 where there is none."""
+    """``x_(i-1)`` along the last axis, or ``x_(i+1)``; 0 beyond the ends."""
     return linear(shift_op(-1 if reverse else 1), x)
 
 
 def _ones(x: Expr) -> Expr:
-    """As many as x has places on the last axis."""
+    """Ones along the last axis of x."""
     return full(x.shape[-1:], 1)
 
 
@@ -90,19 +90,19 @@ class Take(Opaque):
 
 
 def _gather(length: Dim, index: Expr) -> Linear | None:
-    """The op that reads these places of an axis of known length; None for what is computed."""
+    """The op that reads constant indices of an axis of known length; None for computed indices."""
     if isinstance(length, str) or not isinstance(index.op, Places):
         return None
     places = index.op.value
     if np.any((places < -length) | (places >= length)):
-        return None  # the call refuses it
+        return None  # the call raises IndexError
     *batch, _ = places.shape
     lines = np.arange(math.prod(batch)).reshape(*batch, 1) * length
     return gather_op((*batch, length), lines + places % max(length, 1))
 
 
 def _places_needed(length: Dim, index: Expr) -> list[tuple[Dim, str]]:
-    """What must not be negative if an axis known by name has the places of an index of numbers."""
+    """The lengths that must not be negative if constant indices are in bounds of a named axis."""
     numbers: Any = index.op.value if isinstance(index.op, Constant) else number_of(index)
     if numbers is None or not isinstance(length, Length) or not np.size(numbers):
         return []
@@ -113,7 +113,7 @@ def _places_needed(length: Dim, index: Expr) -> list[tuple[Dim, str]]:
 
 
 class Put(Opaque):
-    """Zeros of ``length`` on the last axis, the operand added at ``index``: Take's transpose."""
+    """Zeros of ``length`` on the last axis plus the operand at ``index``: Take's transpose."""
 
     __slots__ = ("length",)
     fields = ("length",)
@@ -136,7 +136,7 @@ class Put(Opaque):
         return _places_needed(self.length, operands[1])
 
     def writes_zeros(self, *operands: Expr) -> bool:
-        index = operands[1]  # an order has each place once
+        index = operands[1]  # an order contains each index once
         return not isinstance(index.op, ArgSort) or index.shape[-1] != self.length
 
     def identity(self, *operands: Expr) -> Expr | None:
@@ -164,7 +164,7 @@ def put_op(length: Dim) -> Opaque:
 
 
 class ArgSort(Opaque):
-    """The places of the elements in ascending order, equal ones in their order; nan comes last."""
+    """The indices that sort the elements in ascending order, stably; nan comes last."""
 
     __slots__ = ()
     name = "argsort"
@@ -184,7 +184,7 @@ class ArgSort(Opaque):
 
 
 class SearchSorted(Opaque):
-    """How many of the ascending elements of the first operand are < the second's, or <= (right)."""
+    """The number of ascending elements of the first operand < the second, or <= (right)."""
 
     __slots__ = ("right",)
     fields = ("right",)
@@ -206,7 +206,7 @@ class SearchSorted(Opaque):
 
 
 def searchsorted_op(right: bool) -> Opaque:
-    """The op that finds places in an ascending vector."""
+    """The op that searches in an ascending vector."""
     return opaque_op(SearchSorted, right)
 
 
@@ -221,8 +221,8 @@ class Cumprod(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``y_i = x_i y_(i-1)``, ``dy_i = x_i dy_(i-1) + y_(i-1) dx_i``, with y_(-1) = 1."""
         x = node.args[0]
-        # 1 in the first place.  Squared, as a sum of numbers it would be merged with the other
-        # term, and p - 1 + 1 has lost the digits of a small p.
+        # 1 at index 0.  The square keeps it a separate factor: as a number in a sum it would merge
+        # with the other term, and p - 1 + 1 loses the digits of a small p.
         first = int_power(1 - _before(_ones(x)), 2)
         previous = _before(node) + first
         return opaque(recurrence_op(reverse=False), x, mul(previous, t))
@@ -261,7 +261,7 @@ class LogCumSumExp(Opaque):
 class Recurrence(Opaque):
     """``s_i = a_i s_(i-1) + b_i`` over the last axis, s_(-1) = 0; or from its end, over s_(i+1).
 
-    a is batch + (n,), b any + batch + (n,).  Linear in b; the transpose runs the other way.
+    a is batch + (n,), b any + batch + (n,).  Linear in b; the transpose runs in reverse.
     """
 
     __slots__ = ("reverse",)
@@ -297,5 +297,5 @@ class Recurrence(Opaque):
 
 
 def recurrence_op(reverse: bool) -> Opaque:
-    """The op of a linear recurrence of the first order."""
+    """The op of a linear recurrence of first order."""
     return opaque_op(Recurrence, reverse)
