@@ -1,4 +1,4 @@
-"""Time the library beside its peers.
+"""Time the library and its peers.
 
 The exit status is 1 if a peer's numbers differ from ours, ours fails, or a target is missed.
 """
@@ -21,12 +21,12 @@ from benchmarks.workloads import CASES
 
 
 def main() -> int:
-    """Measure the chosen cases, print their lines as they come, judge, write files."""
+    """Measure the chosen cases, print their lines as they arrive, judge them, write files."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", nargs="+", default=[""], help="numbers or parts of names")
-    parser.add_argument("--peers", nargs="+", choices=list(LIBRARIES), help="these beside ours")
-    parser.add_argument("--rounds", type=int, help=f"of each case, {Effort.rounds} without it")
-    parser.add_argument("--quick", action="store_true", help="a first picture: few, short rounds")
+    parser.add_argument("--peers", nargs="+", choices=list(LIBRARIES), help="only these peers")
+    parser.add_argument("--rounds", type=int, help=f"rounds of each case (default {Effort.rounds})")
+    parser.add_argument("--quick", action="store_true", help="few, short rounds")
     parser.add_argument("--out", type=Path, default=Path("out/bench"), help="folder of the files")
     options = parser.parse_args()
     effort = QUICK if options.quick else Effort()
@@ -54,11 +54,11 @@ def main() -> int:
         outcomes.append(measure(case, names, start, effort))
         print("\033[K", end="\r", file=sys.stderr, flush=True)
         print(*report.lines(outcomes[-1]), "", sep="\n", flush=True)
-        found = list(verdicts(outcomes))
-        recorded = report.record(outcomes, found, effort)
-        path = report.write(options.out, recorded)  # who interrupts a run keeps what it measured
+        judged = list(verdicts(outcomes))
+        recorded = report.record(outcomes, judged, effort)
+        path = report.write(options.out, recorded)  # an interrupted run keeps its measurements
     (options.out / "bench.md").write_text("\n".join(report.table(outcomes)) + "\n")
-    print(*report.judged(found), sep="\n")
+    print(*report.judged(judged), sep="\n")
     print(path)
     if find_spec("matplotlib"):
         print(report.plot(options.out, recorded))
@@ -67,8 +67,8 @@ def main() -> int:
     wrong = [(outcome, name) for outcome in outcomes for name in outcome.wrong()]
     for outcome, name in wrong:
         print(f"{outcome.case.name}: {name}: {outcome.timings[name].refused}")
-    missed = sum(verdict.reached(verdict.target.must) is False for verdict in found)
-    print(f"{missed} of {len(found)} targets missed")
+    missed = sum(verdict.reached(verdict.target.must) is False for verdict in judged)
+    print(f"{missed} of {len(judged)} targets missed")
     return 1 if wrong or missed else 0
 
 

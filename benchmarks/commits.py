@@ -1,10 +1,10 @@
-"""Is this tree slower than an older commit?  ``python -m benchmarks.commits REVISION``.
+"""Compare this tree with an older commit: ``python -m benchmarks.commits REVISION``.
 
-A round is three new processes that take turns at every workload: this tree, the commit, and the
-commit once more.  (One process each would not do: where memory happens to lie makes tens of per
-cent.)  The ratio of the medians over all rounds is this tree's time as a part of the commit's; the
-commit against itself shows what the machine does to such a ratio.  A workload fails if it is slower
-by more than 5 % and that spread.  The exit status is 1 if one fails.
+A round starts three new processes that take turns at every workload: this tree, the commit, and the
+commit once more.  (A single process each is not enough: the position in memory alone changes times
+by tens of per cent.)  The ratio of the medians over all rounds is this tree's time divided by the
+commit's.  The commit's ratio to itself shows the noise of the machine.  A workload fails if it is
+slower by more than 5 % plus that spread.  The exit status is 1 if a workload fails.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOLERATED = 0.05
 
 
 class Tree:
-    """A process that runs workloads with the library of a folder."""
+    """A process that runs workloads with the library in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.process = subprocess.Popen(
@@ -38,7 +38,7 @@ class Tree:
         )
 
     def seconds(self, name: str) -> float:
-        """How long the workload takes."""
+        """Return the time of a workload."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         print(name, file=self.process.stdin, flush=True)
@@ -55,7 +55,7 @@ class Tree:
 
 
 def extracted(revision: str, folder: Path) -> None:
-    """The files of a commit, in a folder."""
+    """Extract the files of a commit into a folder."""
     command = ["git", "-C", str(ROOT), "archive", "--format=tar", revision]
     archive = subprocess.run(command, check=True, capture_output=True).stdout
     with tarfile.open(fileobj=BytesIO(archive)) as files:
@@ -63,7 +63,7 @@ def extracted(revision: str, folder: Path) -> None:
 
 
 def main() -> int:
-    """Run the workloads, print a line for each."""
+    """Run the workloads and print a line for each."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.commits", description=__doc__)
     parser.add_argument("revision")
     parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="workload")
@@ -83,7 +83,7 @@ def main() -> int:
             print(f"round {k + 1} of {options.rounds}", file=sys.stderr, flush=True)
     failed = []
     for name in options.workloads:
-        # The first of the two turns of a round warms up.
+        # The first of the two turns of a round is a warm-up.
         new, old, again = (1e3 * statistics.median(times[name, i][1::2]) for i in range(3))
         ratio, spread = new / old, abs(again / old - 1)
         slower = ratio > 1 + _TOLERATED + spread

@@ -1,7 +1,7 @@
-"""A library at a workload: in this process, or in one of its own, where nothing else disturbs it.
+"""A library at a workload: in this process, or in a separate one without disturbances.
 
-Run as a module, ``python -m benchmarks.contestants LIBRARY CASE``, it is the process: it reads
-commands from the standard input and answers each with a line of JSON.
+``python -m benchmarks.contestants LIBRARY CASE`` is that process.  It reads commands from the
+standard input and answers each with a line of JSON.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Failed(Exception):
-    """A contestant that cannot take part; the text says why."""
+    """A contestant that cannot take part, with the reason."""
 
 
 @dataclass
 class Stages:
-    """Seconds of each stage, None for what a library does not do, and of the first call."""
+    """Seconds of each stage and of the first call; None for a stage that a library lacks."""
 
     build: float | None
     differentiate: float | None
@@ -54,40 +54,40 @@ class Local:
         self._call: Any = None
 
     def first(self) -> list[np.ndarray]:
-        """The result, of the first run of all stages."""
+        """Run all stages for the first time and return the result."""
         *_, call = LIBRARIES[self.library](self.workload, self.given, "_first")
         shape = np.shape(next(iter(self.given.values()))) if self.workload.points else ()
         self._call = call
         return arrays(call(), shape)
 
     def stages(self, round_: int) -> Stages:
-        """Times of the stages, with symbols that no round before had.
+        """Time the stages, with symbols that no earlier round used.
 
-        Compilers work at the first call: what it takes longer than the second counts as lowering.
+        Compilers work at the first call.  Its time beyond that of the second counts as lowering.
         """
         self._call = None
         gc.collect()
         run = LIBRARIES[self.library](self.workload, self.given, f"_{round_}")
         times = [time.perf_counter()]
-        made = []
+        parts = []
         for _ in range(3):
-            made.append(next(run))
+            parts.append(next(run))
             times.append(time.perf_counter())
-        self._call = made[-1]
+        self._call = parts[-1]
         took = [b - a for a, b in itertools.pairwise(times)]
         first, second = self.calls(1), self.calls(1)
         build, differentiate = (
-            None if what is None else t for what, t in zip(made[:2], took[:2], strict=True)
+            None if part is None else t for part, t in zip(parts[:2], took[:2], strict=True)
         )
         compiles = self.library not in ("hand", "naive", "torch", "autograd")
         lower = took[2] + max(0.0, first - second) if compiles else None
         return Stages(build, differentiate, lower, second)
 
     def close(self) -> None:
-        """Nothing is to end here."""
+        """Do nothing: there is no process to end."""
 
     def calls(self, number: int) -> float:
-        """Seconds of a call, of so many."""
+        """Return the mean seconds of a call, over ``number`` calls."""
         call = self._call
         start = time.perf_counter()
         for _ in range(number):
@@ -96,7 +96,7 @@ class Local:
 
 
 class Remote:
-    """A contestant in a process of its own, with a limit for every answer."""
+    """A contestant in a separate process, with a time limit for every answer."""
 
     def __init__(self, library: str, case: Case, patience: float) -> None:
         self.library, self.patience = library, patience
@@ -132,19 +132,19 @@ class Remote:
         return answer
 
     def first(self) -> list[np.ndarray]:
-        """The result, of the first run of all stages."""
+        """Run all stages for the first time and return the result."""
         answer = self._ask(do="first")
         self.memory = answer["memory"]
         assert self.process.stdout is not None
-        with np.load(io.BytesIO(self.process.stdout.read(answer["bytes"]))) as found:
-            return [found[name] for name in found.files]
+        with np.load(io.BytesIO(self.process.stdout.read(answer["bytes"]))) as archive:
+            return [archive[name] for name in archive.files]
 
     def stages(self, round_: int) -> Stages:
-        """Times of the stages, with symbols that no round before had."""
+        """Time the stages, with symbols that no earlier round used."""
         return Stages(**self._ask(do="stages", round=round_))
 
     def calls(self, number: int) -> float:
-        """Seconds of a call, of so many."""
+        """Return the mean seconds of a call, over ``number`` calls."""
         seconds: float = self._ask(do="calls", number=number)["seconds"]
         return seconds
 
@@ -165,7 +165,7 @@ Contestant = Local | Remote
 
 
 def _status(field: str) -> int | None:
-    """Bytes of a field of Linux's account of this process, None elsewhere."""
+    """Return a field of Linux's status of this process in bytes; None on other systems."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
@@ -174,7 +174,7 @@ def _status(field: str) -> int | None:
 
 
 def _serve(library: str, case: Case) -> None:
-    """Answer commands; what libraries print goes to the standard error."""
+    """Answer commands; send the output of libraries to the standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
@@ -211,7 +211,7 @@ def _serve(library: str, case: Case) -> None:
 
 
 def _before() -> int | None:
-    """Bytes that the process has now, from which on the peak is counted."""
+    """Reset the peak of memory and return the current use in bytes."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

@@ -1,8 +1,7 @@
-"""What a workload is: stated once, run by every library that can.
+"""The declaration of a workload: stated once, run by every library that can.
 
-A workload is data, a formula in NumPy's words, and which derivative of it is wanted.  The formula
-is written for a namespace ``np``, which is ours or a peer's (``libraries``); what is written by
-hand is NumPy alone.
+A workload consists of data, a formula in NumPy's functions, and the wanted derivative.  The formula
+takes a namespace ``np``, which is ours or a peer's (``libraries``).  Code by hand uses NumPy alone.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Size = Mapping[str, int]
 
 
 class Task(Enum):
-    """What is asked of a formula; a result is a flat list of arrays."""
+    """The wanted derivative of a formula; a result is a flat list of arrays."""
 
     VALUE = "value"
     GRADIENT = "value and gradient"
@@ -33,17 +32,18 @@ class Task(Enum):
 class Workload:
     """One formula and one derivative of it, at several sizes.
 
-    data        the arguments by name, in order, for a random generator and a size; Python floats
+    data        the arguments by name, in order, from a random generator and a size; Python floats
                 where users have floats
-    formula     of a namespace and the arguments.  Of a PROGRAM: of the module alone, it prepares,
-                and gives what is timed
-    hand        the NumPy that a good engineer would write for the whole task
+    formula     a function of a namespace and the arguments.  For a PROGRAM, a function of the
+    module
+                alone: it prepares, and returns the function to time
+    hand        the NumPy code of a good engineer for the entire task
     naive       the formula and its derivative line by line, a new array for each operation
-    sizes       by label; ``tiny`` is the one that tests run
-    wrt         the arguments to differentiate by; all without it
-    points      arguments are scalars, and data arrays of points
-    peers       the libraries that can run it and that a user would take for it
-    formulas    of libraries that need it in other words
+    sizes       sizes by label; tests run ``tiny``
+    wrt         the arguments to differentiate by; all by default
+    points      whether arguments are scalars and data are arrays of points
+    peers       the libraries that can run it and that a user would choose for it
+    formulas    formulas for libraries that need other functions
     """
 
     number: int
@@ -61,16 +61,16 @@ class Workload:
     formulas: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def given(self, size: Size) -> dict[str, Any]:
-        """The arguments, the same in every process."""
+        """Return the arguments, the same in every process."""
         return self.data(np.random.default_rng(0), **size)
 
     def places(self, given: Mapping[str, Any]) -> tuple[int, ...]:
-        """Where the arguments that are differentiated by stand."""
+        """Return the positions of the arguments to differentiate by."""
         names = list(given)
         return tuple(names.index(name) for name in (self.wrt or names))
 
     def contestants(self) -> list[str]:
-        """Ours, also in machine code, what is written by hand, the peers."""
+        """Return our backends, the code by hand, and the peers."""
         by_hand = [name for name in ("hand", "naive") if getattr(self, name) is not None]
         native = ["native"] * (self.task is not Task.PROGRAM)
         return ["symdiff", *native, *by_hand, *self.peers]
@@ -85,24 +85,25 @@ class Case:
 
     @property
     def name(self) -> str:
-        """As it is written in tables and after ``--only``."""
+        """The name in tables and after ``--only``."""
         return " ".join(filter(None, (str(self.workload.number), self.workload.name, self.label)))
 
     @property
     def size(self) -> Size:
-        """What ``data`` is given; of the label "tiny", the size for tests."""
+        """The arguments of ``data``; for the label "tiny", the size for tests."""
         return self.workload.tiny if self.label == "tiny" else self.workload.sizes[self.label]
 
 
 def half_the_digits(dtype: np.dtype[Any]) -> float:
-    """What two right results may differ by, as a part of the largest number of their array."""
+    """The largest difference of two right results, relative to the largest number of the array."""
     return float(np.sqrt(np.finfo(dtype).eps))
 
 
 def difference(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> str | None:
-    """How far results are apart, in words, or None where they agree on half of their digits.
+    """Describe the difference of results; None if they agree to half of their digits.
 
-    Libraries put the same numbers into arrays of other shapes, so theirs are read in order.
+    Libraries put the same numbers into arrays of other shapes, so the shapes of ``theirs`` are
+    ignored.
 
     >>> difference([np.array([1.0, 2.0])], [np.array([[1.0], [2.0 + 1e-12]])])
     >>> difference([np.array([1.0, 2.0])], [np.array([1.0, 2.1])])
@@ -118,7 +119,7 @@ def difference(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> str 
             return f"array {i} is not finite"
         single = np.float32 in (a.dtype, b.dtype)
         largest = float(np.abs(a).max(initial=0))
-        apart = float(np.abs(a.ravel() - b).max(initial=0)) / (largest or 1.0)
-        if apart > half_the_digits(np.dtype(np.float32 if single else np.float64)):
-            return f"array {i} differs by {apart:.2g} of its largest number"
+        error = float(np.abs(a.ravel() - b).max(initial=0)) / (largest or 1.0)
+        if error > half_the_digits(np.dtype(np.float32 if single else np.float64)):
+            return f"array {i} differs by {error:.2g} of its largest number"
     return None

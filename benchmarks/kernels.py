@@ -1,10 +1,10 @@
-"""Which NumPy kernels of eager operations earn their place?  ``python -m benchmarks.kernels``.
+"""Measure which NumPy kernels of eager operations save time: ``python -m benchmarks.kernels``.
 
 An operation without a kernel runs its lowered expression.  A kernel states the same value a second
-time, so it has to be faster: by 10 % at least of the time that the operation takes a program, with
-the record of it, on 10 elements or on 10^5.  (Recorded, since that is what tensors are for, and on
-the operands that the rows of the tests have, their axes made longer.)  A line per op: microseconds
-without and with the kernel at both sizes, their ratios, and whether the kernel is worth it.
+time, so it must be faster: by at least 10 % of the time of a recorded operation, on 10 elements or
+on 10^5.  (Operations are recorded, because that is the purpose of tensors.  The operands are those
+of the tests' rows, with longer axes.)  A line for each op shows the microseconds without and with
+the kernel at both sizes, their ratios, and whether the kernel is worth its code.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 WORTH = 1.1
 _LARGE = 100_000
-# What takes seconds then, or gigabytes, gets less.
+# Operations that would take seconds or gigabytes get fewer elements.
 _FEWER = 2_500
 _HEAVY = ("Linalg", "Cholesky", "kron", "outer", "inner", "addr", "diag_embed")
 _ROUNDS = 25
 
 
 def tensors(operands: Any) -> list[Any]:
-    """Operands as leaves."""
+    """Return operands as leaves."""
     out = []
     for x in operands:
         if isinstance(x, np.ndarray):
@@ -45,7 +45,7 @@ def tensors(operands: Any) -> list[Any]:
 
 
 def enlarged(call: Any, total: int) -> Any:
-    """The call with longer axes, so that the largest operand has about ``total`` elements."""
+    """Lengthen the axes of a call, so that the largest operand has about ``total`` elements."""
     arrays = [x for x in call.operands if isinstance(x, np.ndarray)]
     biggest = max(arrays, key=lambda x: x.size)
     axes = sum(n > 1 for n in biggest.shape)
@@ -63,13 +63,13 @@ def enlarged(call: Any, total: int) -> Any:
 
 
 def _grown(x: Any, axis: int, factor: int) -> Any:
-    # Not the same numbers again: ties, and matrices without full rank, take longer ways.
+    # Vary the numbers: ties, and matrices without full rank, take slower paths.
     parts = [x * (1 - k / (3 * factor)) for k in range(factor)]
     return np.concatenate(parts, axis)
 
 
 def seconds(runs: list[Callable[[], object]], budget: float) -> list[float]:
-    """The least time of each, in turns, over ``_ROUNDS`` rounds of about ``budget`` seconds."""
+    """Return the least time of each run over ``_ROUNDS`` rounds of about ``budget`` s, in turns."""
     start = time.perf_counter()
     for run in runs:
         run()
@@ -86,7 +86,7 @@ def seconds(runs: list[Callable[[], object]], budget: float) -> list[float]:
 
 
 def compared(call: Any, budget: float) -> tuple[float, float]:
-    """Seconds by the expression, and by the kernel."""
+    """Return the seconds of the expression, and of the kernel."""
     leaves = tensors(call.operands)
 
     def by_kernel() -> None:
@@ -96,7 +96,7 @@ def compared(call: Any, budget: float) -> tuple[float, float]:
         with without_kernel(call.op):
             apply(call.op, leaves, call.params)
 
-    def by_kernel_too() -> None:  # the context costs as much
+    def by_kernel_too() -> None:  # with the same context, because entering it takes time
         with without_kernel(call.op):
             call.op.kernel = kernel
             apply(call.op, leaves, call.params)
@@ -108,12 +108,12 @@ def compared(call: Any, budget: float) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print a line for each op with a kernel, and how many earn their place."""
+    """Print a line for each op with a kernel, and the number of kernels worth their code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description=__doc__)
-    parser.add_argument("names", nargs="*", help="parts of names of ops; all without one")
-    parser.add_argument("--budget", type=float, default=0.002, help="seconds of a round")
+    parser.add_argument("names", nargs="*", help="parts of names of ops (default all)")
+    parser.add_argument("--budget", type=float, default=0.002, help="seconds for each round")
     options = parser.parse_args()
-    if "OMP_NUM_THREADS" not in os.environ:  # NumPy reads it when it is imported
+    if "OMP_NUM_THREADS" not in os.environ:  # NumPy reads it on import, so start again
         words = [sys.executable, "-m", "benchmarks.kernels", *sys.argv[1:]]
         os.execve(sys.executable, words, os.environ | {"OMP_NUM_THREADS": "1"})
     by_op: dict[Any, Any] = {}

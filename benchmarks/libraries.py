@@ -1,8 +1,9 @@
-"""How each library does a workload, in the form that it recommends.
+"""Each library's way to run a workload, in the form that it recommends.
 
-A library is a generator of three: the formula, its derivative, and a function of no argument that
-computes the result.  What it has no stage for is None.  Each run is given a word that no run before
-had, for names of symbols.  Compilers compile at the first call, which counts as lowering.
+A library is a generator of three items: the formula, its derivative, and a function without
+arguments that computes the result.  An item is None where the library has no such stage.  Each run
+gets a new word for the names of its symbols.  Compilers compile at the first call, which counts as
+lowering.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ MODULES = {
     "naive": "numpy",
     "lambdify": "sympy",
 }
-THREADS = 2  # where a library has them
-MANY = 16  # arguments beyond which CasADi is given one vector
+THREADS = 2  # for libraries with threads
+MANY = 16  # the number of arguments beyond which CasADi takes one vector
 
 
-# What formulas say and every array library has under this name.
+# Functions in formulas that every array library has under the same name.
 _ELEMENTWISE = ("exp", "log", "log1p", "sin", "cos", "tanh", "sqrt")
 _COMMON = (*_ELEMENTWISE, "sum", "einsum", "stack", "vander")
 
 
 class Unable(Exception):
-    """This library has no such task."""
+    """A task that this library cannot do."""
 
 
 def _formula(w: Workload, library: str) -> Callable[..., Any]:
@@ -47,7 +48,7 @@ def _formula(w: Workload, library: str) -> Callable[..., Any]:
 def _ours(
     w: Workload, given: Mapping[str, Any], word: str, backend: str = "numpy"
 ) -> Iterator[Any]:
-    """Ours: expressions for all stages, a Function's own methods for calls."""
+    """Run our library: expressions for all stages, a Function's own methods for calls."""
     import numeric as nm
     import symdiff as sd
 
@@ -86,7 +87,7 @@ def _ours(
         F = lower(f, xs)
         yield lambda: [F.hessian(*args, wrt=x)]
     elif w.task is Task.JACOBIAN:
-        # Where inputs and outputs are arrays, the Function chooses the side when it is called.
+        # For array inputs and outputs, the Function chooses the mode at the call.
         yield sd.jacobian(f, wrt) if w.points else None
         F = lower(f, xs)
         yield lambda: F.jacobian(*args, wrt=some)
@@ -99,17 +100,17 @@ def _ours(
 
 
 def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """Ours, in NumPy."""
+    """Run our library in NumPy."""
     yield from _ours(w, given, word)
 
 
 def native(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """Ours, in machine code."""
+    """Run our library in machine code."""
     yield from _ours(w, given, word, "native")
 
 
 def operations(w: Workload, given: Mapping[str, Any]) -> tuple[int, int]:
-    """Operations of the value, and of value and gradient together."""
+    """Count the operations of the value, and of value and gradient together."""
     import symdiff as sd
 
     xs = [sd.symbol(name, () if w.points else np.shape(v)) for name, v in given.items()]
@@ -119,23 +120,23 @@ def operations(w: Workload, given: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def hand(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """What is written by hand."""
+    """Run the code by hand."""
     assert w.hand is not None
     f, args = w.hand, list(given.values())
     yield from (None, None, lambda: f(*args))
 
 
 def naive(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """What is written by hand, line by line."""
+    """Run the code by hand, line by line."""
     assert w.naive is not None
     f, args = w.naive, list(given.values())
     yield from (None, None, lambda: f(*args))
 
 
 def jax(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
-    """``jax.jit`` of the whole task, in the dtype of the data; results are waited for.
+    """Run ``jax.jit`` of the entire task, in the dtype of the data, and wait for results.
 
-    ``others`` are functions that it has from elsewhere.
+    ``others`` are additional functions for the formula's namespace.
     """
     import jax
     import jax.numpy as jnp
@@ -183,7 +184,7 @@ def jax(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iter
 
 
 def diffrax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """Differential equations in JAX, by the method that ours has by default."""
+    """Solve differential equations in JAX, by our default method."""
     import diffrax
     import jax as library
 
@@ -205,7 +206,7 @@ def diffrax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
 
 
 def torchdiffeq(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """Differential equations in PyTorch, by the method that ours has by default."""
+    """Solve differential equations in PyTorch, by our default method."""
     from torchdiffeq import odeint as solved
 
     def odeint(rate: Callable[..., Any], y: Any, t: Any, rtol: float, atol: float) -> Any:
@@ -215,7 +216,7 @@ def torchdiffeq(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[An
 
 
 def torch(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
-    """PyTorch eager; Hessians and Jacobians by ``torch.func``."""
+    """Run PyTorch eagerly; Hessians and Jacobians by ``torch.func``."""
     import torch
 
     torch.set_num_threads(THREADS)
@@ -278,7 +279,7 @@ def torch(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> It
 
 
 def _looped(f: Callable[..., Any], carry: Any, xs: Any) -> tuple[Any, None]:
-    """``scan`` of those who have none, for the last carry."""
+    """Emulate ``scan`` for libraries without it, for the last carry."""
     for x in xs:
         carry, _ = f(carry, x)
     return carry, None
@@ -289,7 +290,7 @@ def _torch_dtype(torch: Any, value: Any) -> Any:
 
 
 def autograd(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """HIPS autograd."""
+    """Run HIPS autograd."""
     import autograd.numpy as anp
     from autograd import grad, hessian, jacobian, value_and_grad
     from autograd.scipy.special import logsumexp
@@ -341,7 +342,7 @@ def autograd(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
 
 
 def _derivatives(w: Workload, f: Any, xs: Sequence[Any]) -> list[Any]:
-    """Expressions of the task, by ``f.diff(x)``."""
+    """Return the expressions of the task, by ``f.diff(x)``."""
     if w.task is Task.GRADIENT:
         return [f, *(f.diff(x) for x in xs)]
     if w.task is Task.JACOBIAN:
@@ -352,7 +353,7 @@ def _derivatives(w: Workload, f: Any, xs: Sequence[Any]) -> list[Any]:
 
 
 def lambdify(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """SymPy's derivatives, through ``lambdify`` with ``cse``; ``math`` for floats."""
+    """Compile SymPy's derivatives by ``lambdify`` with ``cse``; ``math`` for floats."""
     import sympy
 
     args = list(given.values())
@@ -366,7 +367,7 @@ def lambdify(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
 
 
 def symengine(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """SymEngine's ``Lambdify`` with ``cse``, of one array of points or numbers."""
+    """Run SymEngine's ``Lambdify`` with ``cse``, on one array of points or numbers."""
     import symengine
 
     xs = [symengine.Symbol(name + word) for name in given]
@@ -383,7 +384,7 @@ def symengine(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]
 
 
 def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """CasADi's ``Function``: SX of scalars, MX of vectors; many scalars come as one vector."""
+    """Run CasADi's ``Function``: SX for scalars, MX for vectors; many scalars form one vector."""
     import casadi
 
     args = list(given.values())
@@ -391,7 +392,7 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     kind = casadi.MX if any(len(shape) == 1 for shape in shapes) else casadi.SX
     xs = [kind.sym(name + word, *s) for name, s in zip(given, shapes, strict=True)]
     everything = casadi.vertcat(*map(casadi.vec, xs))
-    one = kind is casadi.MX and len(xs) > 1  # which is differentiated by symbols alone
+    one = kind is casadi.MX and len(xs) > 1  # MX differentiates by symbols only, so use one symbol
     if one:
         everything = casadi.MX.sym("xs" + word, everything.size1())
         ends = np.cumsum([0, *(x.numel() for x in xs)]).tolist()
@@ -399,7 +400,7 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         xs = [casadi.reshape(part, x.shape) for part, x in zip(split, xs, strict=True)]
 
     def accumulated(f: Callable[..., Any], carry: Any, xs: Any, captured: Any) -> Any:
-        """The last carry of f(carry, x, captured), in SX, by ``mapaccum``."""
+        """Return the last carry of f(carry, x, captured), in SX, by ``mapaccum``."""
         c, p, x = casadi.SX.sym("c", carry.shape), casadi.SX.sym("p", captured.shape), xs.T
         row = casadi.SX.sym("x", x.size1())
         step = casadi.Function("step", [c, row, p], [f(c, row, p)])
@@ -407,7 +408,7 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         return step.mapaccum("loop", x.size2())(carry, x, many)[:, -1]
 
     def rootfinder(f: Callable[..., Any], start: Any, *captured: Any) -> Any:
-        """The x near ``start`` where f(x, *captured) is 0, by Newton's method."""
+        """Return the x near ``start`` with f(x, *captured) = 0, by Newton's method."""
         x, *others = (casadi.SX.sym("v", *y.shape) for y in (start, *captured))
         flat = casadi.vertcat(*map(casadi.vec, others))
         g = casadi.Function("g", [x, flat], [f(x, *others)])
@@ -459,7 +460,7 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
 
 
 def heyoka(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
-    """Compiled functions, of one array with a row for each variable."""
+    """Run heyoka's compiled functions, on one array with a row for each variable."""
     import heyoka as hy
 
     xs = hy.make_vars(*(name + word for name in given))
@@ -479,7 +480,7 @@ def heyoka(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
 
 
 def _orders(task: Task, outputs: int, inputs: int) -> list[list[int]]:
-    """Indices of derivatives: the output, then how often by each variable."""
+    """Return the indices of derivatives: the output, then the order by each variable."""
     ones = [
         [k, *(int(i == j) for j in range(inputs))] for k in range(outputs) for i in range(inputs)
     ]
@@ -507,10 +508,10 @@ LIBRARIES = {
 
 
 def arrays(result: Any, points: tuple[int, ...] = ()) -> list[np.ndarray]:
-    """The numbers of a result, which may be nested, as arrays of their own, one at all points."""
+    """Flatten a result, possibly nested, to a list of arrays; broadcast a number to all points."""
     if isinstance(result, tuple | list):
         return list(itertools.chain.from_iterable(arrays(part, points) for part in result))
-    if hasattr(result, "full"):  # CasADi's
+    if hasattr(result, "full"):  # a matrix of CasADi
         return [result.full()]
-    found = np.array(result.detach().numpy() if hasattr(result, "detach") else result)
-    return [found if found.ndim else np.broadcast_to(found, points)]
+    array = np.array(result.detach().numpy() if hasattr(result, "detach") else result)
+    return [array if array.ndim else np.broadcast_to(array, points)]

@@ -1,7 +1,7 @@
-"""The page on speed, docs/speed.md: its table, and a chart of the table.
+"""The page on speed, docs/speed.md: update its table, and draw a chart of the table.
 
 ``python -m benchmarks.page`` draws docs/images/speed.svg from the table in the page.  With
-``--table out/bench/bench.md`` it puts the table of a run of ``make bench`` into the page first.
+``--table out/bench/bench.md`` it first copies the table of a run of ``make bench`` into the page.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PAGE = ROOT / "docs" / "speed.md"
 CHART = ROOT / "docs" / "images" / "speed.svg"
 
 LOW, HIGH = -3, 2
-"""Powers of ten at the ends of an axis; ratios beyond them are arrows at its ends."""
+"""The powers of ten at the ends of an axis; ratios beyond them are arrows at its ends."""
 
 NAMES, PANEL, GAP, ROW, TOP, BOTTOM = 344, 104, 12, 17, 84, 26
 """Pixels: the column of names, a peer's panel, the gap after it, a row, the space around rows."""
@@ -31,14 +31,14 @@ NAMES, PANEL, GAP, ROW, TOP, BOTTOM = 344, 104, 12, 17, 84, 26
 
 @dataclass(frozen=True)
 class Table:
-    """Ratios by peer: of the NumPy back end and of machine code, or none."""
+    """Ratios by peer: for the NumPy backend and for machine code, or none."""
 
     peers: list[str]
     rows: dict[str, list[list[float]]]
 
 
 def lines(text: str) -> list[str]:
-    """The lines of the table of ratios in a text; ValueError where the text has none."""
+    """Return the lines of the table of ratios in a text; raise ValueError if there is none."""
     rest = text.splitlines()
     starts = [k for k, line in enumerate(rest) if line.startswith(f"| {FIRST_COLUMN} |")]
     if len(starts) != 1:
@@ -50,7 +50,7 @@ def lines(text: str) -> list[str]:
 
 
 def read(text: str) -> Table:
-    r"""The table of ratios in a text.
+    r"""Parse the table of ratios in a text.
 
     >>> read("| a call of | NumPy by hand | CasADi |\n|---|---:|---:|\n| f: value | 1 / 0.5 |  |")
     Table(peers=['NumPy by hand', 'CasADi'], rows={'f: value': [[1.0, 0.5], []]})
@@ -67,14 +67,14 @@ def read(text: str) -> Table:
 
 
 def replaced(page: str, table: str) -> str:
-    """The page with another table of ratios."""
+    """Replace the table of ratios in a page."""
     return page.replace("\n".join(lines(page)), "\n".join(lines(table)))
 
 
 def chart(table: Table) -> str:
-    """The table as SVG: a panel for each peer, a row for each workload.
+    """Draw the table as SVG: a panel for each peer, a row for each workload.
 
-    Written as text, so that the same table is the same file with any version of any library.
+    The SVG is written as text, so that no version of a library changes the file.
     """
     width = NAMES + len(table.peers) * (PANEL + GAP)
     height = TOP + ROW * len(table.rows) + BOTTOM
@@ -130,7 +130,7 @@ def _place(left: float, ratio: float) -> float:
 
 
 def _mark(left: float, ratio: float, y: float, fill: str) -> str:
-    """A circle; beyond the axis, an arrow at its end."""
+    """Draw a circle, or an arrow at the end of the axis for a ratio beyond it."""
     style = f'class="ratio" fill="{fill}" stroke="#1f5fa8"'
     if 10.0**LOW <= ratio <= 10.0**HIGH:
         return f'<circle {style} cx="{_place(left, ratio):.1f}" cy="{y:.1f}" r="3.5"/>'

@@ -1,6 +1,6 @@
-"""What ``benchmarks.commits`` times: programs that any commit of the library can run.
+"""The programs that ``benchmarks.commits`` times; any commit of the library can run them.
 
-Run as a script, it is a server: it reads names of workloads, and answers with seconds.
+As a script, this module is a server: it reads names of workloads, and answers with seconds.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _round = iter(range(10**9))
 
 
 def fresh(count: int, shape: Any = ()) -> list[Any]:
-    """Symbols that nothing was made of yet."""
+    """Return new symbols, which occur in no expression yet."""
     k = next(_round)
     return [sd.symbol(f"s{k}_{i}", shape) for i in range(count)]
 
 
-# Each contraction with the shapes of its operands, which a length fixes.
+# Each contraction with a function from a length to the shapes of its operands.
 CONTRACTIONS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
     "A @ x": (lambda A, x: A @ x, lambda n: ((n - 1, n), n)),
     "sum(x)": (lambda x: sd.sum(x), lambda n: (n,)),
@@ -48,11 +48,11 @@ PRODUCT = (lambda p, q: p * q, lambda n: ((), ()))
 
 
 def operands(shapes: Callable[[int], tuple[Any, ...]], lengths: Iterable[int]) -> list[list[Any]]:
-    """Operands that were never combined before, of the shapes that each length fixes."""
+    """Return operands that were never combined before, with shapes from each length."""
     return [[fresh(1, shape)[0] for shape in shapes(n)] for n in lengths]
 
 
-# Each prepares, and returns what is timed.
+# Each function prepares a run and returns the function to time.
 
 
 def scalar_products_and_sums() -> Callable[[], object]:
@@ -77,7 +77,7 @@ def contractions() -> Callable[[], object]:
 def combined(
     f: Callable[..., Any], shapes: Callable[[int], tuple[Any, ...]]
 ) -> Callable[[], object]:
-    """An operation on 500 tuples of fresh operands, all of the same shapes."""
+    """Apply an operation to 500 tuples of new operands, all of the same shapes."""
     tuples = operands(shapes, [4] * 500)
     return lambda: [f(*each) for each in tuples]
 
@@ -116,7 +116,7 @@ def lowering() -> Callable[[], object]:
 
 
 def repeated(call: Callable[[], object], times: int) -> Callable[[], object]:
-    """``call``, so many times."""
+    """Repeat ``call``."""
 
     def run() -> None:
         for _ in range(times):
@@ -152,7 +152,7 @@ def vector_rosenbrock_calls() -> Callable[[], object]:
 
 
 def masked_calls() -> Callable[[], object]:
-    """Values and gradients of a masked formula, of a concatenation too, 10**5 elements."""
+    """Values and gradients of a masked formula with a concatenation, 10**5 elements."""
     v = sd.symbol("v", "n")
     u = sd.concat([sd.sqrt(v), sd.tanh(v)]) if isinstance(v.shape[0], int) else sd.sqrt(v)
     F = nm.lower(sd.sum(sd.where(v > 0, u, v**2)), [v])
@@ -162,7 +162,7 @@ def masked_calls() -> Callable[[], object]:
 
 
 def concatenated_calls() -> Callable[[], object]:
-    """Values and gradients behind a concatenation, 2 * 10**5 elements."""
+    """Values and gradients through a concatenation, 2 * 10**5 elements."""
     v, w = sd.symbol("v", 100_000), sd.symbol("w", 100_000)
     F = nm.lower(sd.sum(sd.tanh(sd.concat([v * w, w])) ** 2), [v, w])
     at = RNG.normal(size=100_000), RNG.normal(size=100_000)
@@ -213,13 +213,13 @@ def eager_network() -> Callable[[], object]:
 
 
 def eager_unrecorded() -> Callable[[], object]:
-    """Elementwise operations that are not recorded."""
+    """Elementwise operations without recording."""
     x = nm.tensor(RNG.normal(size=100).astype(np.float32))
     return repeated(lambda: nm.exp(nm.sin(x) * x + 1.0), 2000)
 
 
 def vmap_of_grad() -> Callable[[], object]:
-    """Gradients of samples."""
+    """Gradients for each sample."""
     x = nm.tensor(RNG.normal(size=(10, 3)))
     f = nm.func.vmap(nm.func.grad(lambda row: (row.sin() * row).sum()))
     f(x)
@@ -255,7 +255,7 @@ WORKLOADS: dict[str, Callable[[], Callable[[], object]]] = (
 
 
 def served() -> None:
-    """Answer each name on the standard input with the seconds that it took."""
+    """Answer each name on the standard input with the seconds of its run."""
     for line in sys.stdin:
         run = WORKLOADS[line.strip()]()
         gc.collect()

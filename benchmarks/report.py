@@ -1,4 +1,4 @@
-"""What was measured, as text, as JSON, and as a plot."""
+"""The measurements as text, as JSON, and as a plot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _REACHED = {None: "not measured", True: "reached", False: "NOT REACHED"}
 
 
 def machine() -> dict[str, Any]:
-    """Where and with what it was measured."""
+    """Describe the machine and the versions."""
     processor = platform.processor()
     account = Path("/proc/cpuinfo")
     if account.exists():
@@ -52,7 +52,7 @@ def machine() -> dict[str, Any]:
 
 
 def seconds(t: float | None) -> str:
-    """A time in a unit that suits it.
+    """Write a time in a suitable unit.
 
     >>> seconds(0.00123), seconds(None)
     ('1.23 ms', '-')
@@ -71,7 +71,7 @@ HEADINGS = f"{'':<12}{'build':>10}{'different.':>11}{'lower':>10}{'call':>10}{'m
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
-    """One for each contestant: medians, peak memory, ours as a part of the peer's call."""
+    """Yield a line for each contestant: medians, peak memory, our time divided by the peer's."""
     growth = ""
     if outcome.operations is not None:
         value, gradient = outcome.operations
@@ -87,26 +87,26 @@ def lines(outcome: Outcome) -> Iterator[str]:
             for stage, width in zip(STAGES, (10, 11, 10, 10), strict=True)
         )
         ratio = outcome.ratio(name)
-        beside = "" if name == OURS or ratio is None else f"{ratio:>9.3g}"
-        yield f"{name:<12}{times}{_bytes(timing.memory):>13}{beside}"
+        quotient = "" if name == OURS or ratio is None else f"{ratio:>9.3g}"
+        yield f"{name:<12}{times}{_bytes(timing.memory):>13}{quotient}"
 
 
 def judged(verdicts: Iterable[Verdict]) -> Iterator[str]:
-    """One line for each target: reached or not, with its ratio."""
+    """Yield a line for each target: reached or missed, with its ratio."""
     yield f"{'workload':<60}{'ours / peer':<32}{'ratio':>10}  must, aim"
     for verdict in verdicts:
         target = verdict.target
         if target.what == OPERATIONS:
-            subject, text = "operations, value + gradient / value", f"{verdict.found:.2f}"
+            subject, text = "operations, value + gradient / value", f"{verdict.measured:.2f}"
         elif target.than:
-            text = "-" if verdict.found is None else f"{verdict.found:.3g}"
+            text = "-" if verdict.measured is None else f"{verdict.measured:.3g}"
             subject = f"ours, {target.than}"
         elif target.peer == OURS == target.own:
-            subject, text = target.what, seconds(verdict.found)
+            subject, text = target.what, seconds(verdict.measured)
         else:
             what = "" if target.what == "call" else f", {target.what}"
             subject = target.peer + what if target.own == OURS else f"{target.own} / {target.peer}"
-            text = "-" if verdict.found is None else f"{verdict.found:.3g}"
+            text = "-" if verdict.measured is None else f"{verdict.measured:.3g}"
         in_seconds = (
             target.peer == OURS == target.own and target.what != OPERATIONS and not target.than
         )
@@ -119,8 +119,10 @@ def judged(verdicts: Iterable[Verdict]) -> Iterator[str]:
         yield f"{verdict.case:<60}{subject:<32}{text:>10}  {bounds}"
 
 
-def record(outcomes: Sequence[Outcome], found: Sequence[Verdict], effort: Effort) -> dict[str, Any]:
-    """Everything, as JSON has it."""
+def record(
+    outcomes: Sequence[Outcome], judged_targets: Sequence[Verdict], effort: Effort
+) -> dict[str, Any]:
+    """Return all measurements in the form of JSON."""
     return {
         "machine": machine(),
         "effort": vars(effort),
@@ -138,28 +140,28 @@ def record(outcomes: Sequence[Outcome], found: Sequence[Verdict], effort: Effort
         ],
         "targets": [
             vars(v.target)
-            | {"case": v.case, "found": v.found}
+            | {"case": v.case, "found": v.measured}
             | {"must reached": v.reached(v.target.must), "aim reached": v.reached(v.target.aim)}
-            for v in found
+            for v in judged_targets
         ],
     }
 
 
 def row_name(case: Case) -> str:
-    """A case in the table of ratios: its name without the number, and the task."""
+    """Name a case in the table of ratios: without the number, with the task."""
     _, _, name = case.name.partition(" ")
     return f"{name}: {case.workload.task.value}".replace("|", " ")
 
 
 def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """The ratios of calls in Markdown: of the NumPy back end, and of machine code, to each peer."""
+    """Write the ratios of calls in Markdown: our NumPy backend / machine code, to each peer."""
     every = [outcome for outcome in outcomes if outcome.case.workload.task is not Task.PROGRAM]
 
     def ratios(outcome: Outcome, column: str) -> list[float]:
         for peer in (column, *_BY.get(column, ())):
-            found = [outcome.ratio(peer, own=own) for own in (OURS, NATIVE)]
-            if found != [None, None]:
-                return [x for x in found if x is not None]
+            both = [outcome.ratio(peer, own=own) for own in (OURS, NATIVE)]
+            if both != [None, None]:
+                return [x for x in both if x is not None]
         return []
 
     peers = [p for p in _COLUMNS if any(ratios(x, p) for x in every)]
@@ -173,7 +175,7 @@ def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
     yield f"\n{about['processor']}, {about['cores']} cores; {versions}."
 
 
-# Libraries that do for another one what it has not itself; their ratios stand in its column.
+# Libraries that add a task to another one; their ratios are in its column.
 _BY = {"jax": ("diffrax",), "torch": ("torchdiffeq",)}
 FIRST_COLUMN = "a call of"
 _COLUMNS = {
@@ -187,7 +189,7 @@ _COLUMNS = {
 
 
 def write(folder: Path, recorded: dict[str, Any]) -> Path:
-    """``bench.json``."""
+    """Write ``bench.json``."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "bench.json"
     path.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
@@ -195,7 +197,7 @@ def write(folder: Path, recorded: dict[str, Any]) -> Path:
 
 
 def plot(folder: Path, recorded: dict[str, Any]) -> Path:
-    """``bench.png``: of each case, our time as a part of each peer's.  It needs Matplotlib."""
+    """Draw ``bench.png``: our time divided by each peer's, for each case.  Needs Matplotlib."""
     from matplotlib.figure import Figure
 
     cases = recorded["cases"]

@@ -1,7 +1,7 @@
-"""Contestants in turns: whose numbers agree with ours are timed, round by round, beside each other.
+"""Time contestants with the right numbers in turns, round by round.
 
-A ratio is the median over rounds of our time as a part of the peer's in the same round, so that a
-busy moment hits both.
+A ratio is the median over rounds of our time divided by the peer's in the same round, so that a
+busy moment affects both.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ STAGES = ("build", "differentiate", "lower", "call")
 
 @dataclass(frozen=True)
 class Effort:
-    """How long is measured.
+    """The length of a measurement.
 
-    rounds    of each case
-    span      seconds that the calls of a round last at least
-    pause     seconds before calls, in which the threads of who ran before stop waiting busily
-    dear      seconds that stages may take in a mean round; a dearer contestant skips some
-    patience  seconds that one answer may take; after as many of calls, a peer leaves the rounds
+    rounds    rounds of each case
+    span      the least seconds of the calls in a round
+    pause     seconds before calls, so that busy threads of the previous contestant stop
+    dear      seconds of stages in a mean round; a slower contestant skips some
+    patience  seconds for one answer; after so many seconds of calls, a peer leaves the rounds
     """
 
     rounds: int = 7
@@ -47,7 +47,7 @@ QUICK = Effort(rounds=3, span=0.02, dear=0.2, patience=20.0)
 
 @dataclass
 class Timing:
-    """Seconds by round of one contestant; ``refused`` says why there are none."""
+    """Seconds of one contestant by round; ``refused`` gives the reason if there are none."""
 
     refused: str = ""
     memory: int | None = None
@@ -57,33 +57,33 @@ class Timing:
     call: list[float] = field(default_factory=list)
 
     def add(self, stages: Stages) -> None:
-        """One more run of the stages."""
+        """Add a run of the stages."""
         for name in STAGES[:3]:
             seconds = getattr(stages, name)
             if seconds is not None:
                 getattr(self, name).append(seconds)
 
     def sums(self, what: str) -> list[float]:
-        """By round, of several stages, as "build + differentiate", of those that it has."""
+        """Sum several stages by round, as in "build + differentiate", without missing stages."""
         rows = [row for name in what.split(" + ") if (row := getattr(self, name))]
         return [sum(row) for row in zip(*rows, strict=False)]
 
     def median(self, what: str) -> float | None:
-        """The median over rounds."""
-        found = self.sums(what)
-        return statistics.median(found) if found else None
+        """Return the median over rounds."""
+        sums = self.sums(what)
+        return statistics.median(sums) if sums else None
 
 
 @dataclass
 class Outcome:
-    """What was measured of a case."""
+    """The measurements of a case."""
 
     case: Case
     timings: dict[str, Timing]
     operations: tuple[int, int] | None = None
 
     def ratio(self, peer: str, what: str = "call", own: str = OURS) -> float | None:
-        """Ours, or that of another of our backends, as a part of the peer's."""
+        """Return our time, or that of another of our backends, divided by the peer's."""
         if not {own, peer} <= set(self.timings):
             return None
         pairs = zip(self.timings[own].sums(what), self.timings[peer].sums(what), strict=False)
@@ -91,7 +91,7 @@ class Outcome:
         return statistics.median(ratios) if ratios else None
 
     def wrong(self) -> list[str]:
-        """Contestants whose numbers are not ours; ours, where there are none."""
+        """Return contestants with wrong numbers; ours, if it failed."""
         return [
             name
             for name, timing in self.timings.items()
@@ -105,7 +105,7 @@ def measure(
     start: Callable[[str, Case], Contestant],
     effort: Effort,
 ) -> Outcome:
-    """Start, check and time ``contestants``, of which the first is ours."""
+    """Start, check and time ``contestants``; the first one is ours."""
     timings = {name: Timing() for name in contestants}
     running: dict[str, Contestant] = {}
     try:
@@ -116,7 +116,7 @@ def measure(
             contestant.close()
     counts = None
     if case.workload.task is Task.GRADIENT:
-        with suppress(NotImplementedError):  # where there are as many steps as it needs
+        with suppress(NotImplementedError):  # a scan has no fixed number of operations
             counts = operations(case.workload, case.workload.given(case.size))
     return Outcome(case, timings, counts)
 
@@ -127,7 +127,7 @@ def _check(
     running: dict[str, Contestant],
     start: Callable[[str, Case], Contestant],
 ) -> None:
-    """Only who gives our numbers goes on."""
+    """Keep only contestants with our numbers."""
     ours = None
     for name, timing in timings.items():
         if ours is None and name != OURS:
@@ -140,8 +140,8 @@ def _check(
             timing.memory = contestant.memory
             if name == OURS:
                 ours = result
-            elif apart := difference(ours, result):
-                timing.refused = f"WRONG: {apart}"
+            elif mismatch := difference(ours, result):
+                timing.refused = f"WRONG: {mismatch}"
         except Failed as reason:
             timing.refused = str(reason)
         if timing.refused:

@@ -1,16 +1,16 @@
-"""Gradients over shards: what a shard costs, what two processes gain, and a table beyond memory.
+"""Gradients over shards: the cost of a shard, the gain of two processes, a table beyond memory.
 
     OMP_NUM_THREADS=1 python -m benchmarks.shards [--rows 1000000] [--table 10000000]
 
-- *speed*: value and gradient, and the Hessian, of a logistic loss of ``rows`` x 50, 4 shards, on a
-  cluster of two workers and in one process, interleaved, BLAS and lowered code on one thread in
-  both;
-- *overhead*: what shards take beyond the calls that they are: shards of a row each;
+- *speed*: value and gradient, and the Hessian, of a logistic loss of ``rows`` x 50 in 4 shards, on
+  a cluster of two workers and in one process.  Runs are interleaved; BLAS and lowered code use one
+  thread in both;
+- *overhead*: the time of shards with one row each, beyond that of their calls;
 - *tree*: Dask's scheduler with ``shards`` shards that compute next to nothing;
-- *table*: taxi trips, ``table`` rows in files; a robust regression by SciPy's L-BFGS on workers
-  whose memory the table does not fit, with standard errors from the Hessian.
+- *table*: taxi trips, ``table`` rows in files, larger than a worker's memory.  SciPy's L-BFGS fits
+  a robust regression on the workers; the Hessian gives standard errors.
 
-It needs the extra ``dask`` and SciPy; without a cluster's processes nothing is measured.
+It needs the extra ``dask`` and SciPy, and the processes of a cluster.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHUNK = 100_000
 
 
 def logistic(rows: int) -> tuple[Any, dict[str, np.ndarray]]:
-    """The loss, and data for it."""
+    """Return the loss, its inputs, and data for them."""
     X, y, w = sd.symbol("X", ("n", 50)), sd.symbol("y", "n"), sd.symbol("w", 50)
     z = X @ w
     loss = sd.mean(sd.softplus(z) - y * z) + sd.sum(w**2) / 1000
@@ -44,19 +44,19 @@ def logistic(rows: int) -> tuple[Any, dict[str, np.ndarray]]:
 
 
 def cut(x: np.ndarray, count: int) -> list[np.ndarray]:
-    """Shards of nearly equal numbers of rows."""
+    """Cut an array into shards of nearly equal numbers of rows."""
     return np.array_split(x, count)
 
 
 def scattered(client: Any, data: dict[str, np.ndarray], count: int) -> list[list[Any]]:
-    """Shards of X and y, those of one number on one worker, as if it had read them.
+    """Put shards of X and y on workers, equal numbers on one worker, as if it had read them.
 
-    What comes off a wire may start at any byte, and would be laid out anew in each call.
+    Transferred data may start at any byte, so that each call would copy it; hence the copy here.
     """
     from distributed import wait
 
     workers = list(client.scheduler_info()["workers"])
-    found: list[list[Any]] = []
+    columns: list[list[Any]] = []
     for name in ("X", "y"):
         parts = []
         for i, part in enumerate(cut(data[name], count)):
@@ -64,12 +64,12 @@ def scattered(client: Any, data: dict[str, np.ndarray], count: int) -> list[list
             sent = client.scatter(part, workers=at, hash=False)
             parts.append(client.submit(np.array, sent, workers=at, pure=False))
         wait(parts)
-        found.append(parts)
-    return found
+        columns.append(parts)
+    return columns
 
 
 def speed(client: Any, rows: int, rounds: int = 7) -> None:
-    """Two workers beside one process."""
+    """Compare two workers with one process."""
     (loss, inputs), data = logistic(rows)
     S = nm.sharded(loss, inputs, over="n")
     F = nm.lower(loss, inputs, threads=1)
@@ -100,7 +100,7 @@ def _seconds(call: Any) -> float:
 
 
 def overhead(client: Any) -> None:
-    """Shards of a row each: nothing but overhead, a shard."""
+    """Time shards of one row each, which consist of overhead."""
     (loss, inputs), data = logistic(1_000)
     S = nm.sharded(loss, inputs, over="n")
     shards = scattered(client, data, 1_000)
@@ -111,7 +111,7 @@ def overhead(client: Any) -> None:
 
 
 def tree(count: int) -> None:
-    """What the scheduler takes for so many shards."""
+    """Time the scheduler for ``count`` shards."""
     y = sd.symbol("y", "n")
     S = nm.sharded(sd.sum(y), [y], over="n")
     row = np.ones(1)
@@ -131,7 +131,7 @@ TRUE = np.array([1.2, 0.78, -0.12, 0.08, -0.15, 0.11, 0.2, 0.01])
 
 
 def trips(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Trips of a synthetic city: features, and the logarithm of minutes, some of them absurd."""
+    """Draw trips of a synthetic city: features, and the logarithm of minutes with outliers."""
     rng = np.random.default_rng(seed)
     hour = rng.uniform(0, 24, rows)
     X = np.stack(
@@ -159,7 +159,7 @@ def robust() -> tuple[Any, list[Any]]:
 
 
 def table(client: Any, rows: int, folder: Path) -> None:
-    """The fit of all trips; the table is written in chunks and read by the workers."""
+    """Fit all trips; the table is written in chunks and read by the workers."""
     import dask.array as da
     from scipy.optimize import minimize
 
@@ -209,35 +209,35 @@ def table(client: Any, rows: int, folder: Path) -> None:
 
 
 def main() -> None:
-    """All of them, or those whose sizes are not 0."""
+    """Run all benchmarks, or those with sizes other than 0."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--table", type=int, default=10_000_000)
     parser.add_argument("--shards", type=int, default=10_000)
-    parser.add_argument("--memory", default="500MB", help="what a worker may use for the table")
-    given = parser.parse_args()
+    parser.add_argument("--memory", default="500MB", help="a worker's memory for the table")
+    options = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":
-        parser.error("set OMP_NUM_THREADS=1: BLAS has one thread in each process that is measured")
+        parser.error("set OMP_NUM_THREADS=1, so that BLAS has one thread in each measured process")
     import dask
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    # Workers keep memory, as this process does: Dask's own setting gives it back after each array.
+    # Workers keep memory, as this process does; by default, Dask returns it after each array.
     dask.config.set({"distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1}})
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with LocalCluster(**settings) as cluster, Client(cluster) as client:
-        if given.rows:
+        if options.rows:
             overhead(client)
-            speed(client, given.rows)
-        if given.shards:
-            tree(given.shards)
-    if given.table:
+            speed(client, options.rows)
+        if options.shards:
+            tree(options.shards)
+    if options.table:
         with (
             tempfile.TemporaryDirectory() as folder,
-            LocalCluster(**settings, memory_limit=given.memory) as cluster,
+            LocalCluster(**settings, memory_limit=options.memory) as cluster,
             Client(cluster) as client,
         ):
-            table(client, given.table, Path(folder))
+            table(client, options.table, Path(folder))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What lowered code has to reach, and what it aims at: ratios ours/peer, or seconds."""
+"""Targets of lowered code, required and desired: ratios ours/peer, or seconds."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
     from benchmarks.rounds import Outcome
 
-MOST_OPERATIONS = 4.0  # of value and gradient, as multiples of those of the value
+MOST_OPERATIONS = 4.0  # of value and gradient, relative to those of the value
 OPERATIONS = "operations"
 
 
 @dataclass(frozen=True)
 class Target:
-    """Of cases whose names start so: ``what``, as a part of the peer's, or in seconds.
+    """A target for cases whose names start with ``case``: ``what`` over the peer's, or in seconds.
 
-    ``own`` is the backend of which that is asked.  With ``than``, the peer is ours at that case.
+    ``own`` is our backend under test.  With ``than``, the peer is our own time at that other case.
     """
 
     case: str
@@ -34,15 +34,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target at one case; ``found`` is None where the peer was not timed."""
+    """A target at one case; ``measured`` is None where the peer was not timed."""
 
     target: Target
     case: str
-    found: float | None
+    measured: float | None
 
     def reached(self, bound: float | None) -> bool | None:
-        """Whether it is; None where there is no bound or nothing was measured."""
-        return None if bound is None or self.found is None else self.found <= bound
+        """Whether the bound is reached; None without a bound or a measurement."""
+        return None if bound is None or self.measured is None else self.measured <= bound
 
 
 def _native(case: str, peer: str, must: float | None = None, aim: float | None = None) -> Target:
@@ -132,30 +132,30 @@ TARGETS = [
 
 
 def applies(target: Target, case: str) -> bool:
-    """A name, or its beginning up to a space: n=1000 is not n=1000000."""
+    """Whether a case has the target's name, or starts with it up to a space (n=1000, n=1000000)."""
     return case == target.case or case.startswith(target.case.rstrip() + " ")
 
 
-def _beside(outcome: Outcome, other: Outcome | None, target: Target) -> float | None:
-    """Our time as a part of ours at another case, which was measured at another time."""
+def _compared_with(outcome: Outcome, other: Outcome | None, target: Target) -> float | None:
+    """Return our time divided by ours at another case, measured at another time."""
     both = [x and x.timings[OURS].median(target.what) for x in (outcome, other)]
     return both[0] / both[1] if both[0] and both[1] else None
 
 
 def verdicts(outcomes: Iterable[Outcome]) -> Iterator[Verdict]:
-    """Every target at every case that was measured; the growth of operations last."""
+    """Yield every target at every measured case; the growth of operations last."""
     measured: Mapping[str, Outcome] = {outcome.case.name: outcome for outcome in outcomes}
     for target in TARGETS:
         for name, outcome in measured.items():
             if not applies(target, name):
                 continue
             if target.than:
-                found = _beside(outcome, measured.get(target.than), target)
+                figure = _compared_with(outcome, measured.get(target.than), target)
             elif target.peer == OURS == target.own:
-                found = outcome.timings[OURS].median(target.what)
+                figure = outcome.timings[OURS].median(target.what)
             else:
-                found = outcome.ratio(target.peer, target.what, target.own)
-            yield Verdict(target, name, found)
+                figure = outcome.ratio(target.peer, target.what, target.own)
+            yield Verdict(target, name, figure)
     for name, outcome in measured.items():
         if outcome.operations is not None:
             value, gradient = outcome.operations

@@ -184,7 +184,7 @@ def test_a_target_may_be_ours_at_another_case():
     ]
     for measured, found in ((outcomes, 3.0), (outcomes[:1], None)):
         (verdict,) = [v for v in verdicts(measured) if v.target == target]
-        assert verdict.found == found
+        assert verdict.measured == found
     text = "\n".join(report.judged(verdicts(outcomes)))
     assert f"ours, {target.than}" in text
     assert "3  must 5 reached" in text

@@ -1,4 +1,4 @@
-"""The workloads, by field; a new one is added to the list ``WORKLOADS`` of its module."""
+"""The workloads, by field; add a new one to the list ``WORKLOADS`` of its module."""
 
 from benchmarks.declarations import Case
 from benchmarks.workloads import eager, elementwise, linear_algebra, models, recurrences, solutions

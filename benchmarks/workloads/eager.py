@@ -1,4 +1,4 @@
-"""Programs of Tensors, the same source for ours and for PyTorch."""
+"""Programs with Tensors: the same source for ours and for PyTorch."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def chain(torch: Any, size: int) -> Callable[[], object]:
         for _ in range(STEPS):
             y = y * w + b
         y.sum().backward()
-        found = [w.grad, b.grad]
+        gradients = [w.grad, b.grad]
         w.grad = b.grad = None
-        return found
+        return gradients
 
     return step
 
 
 def constants(torch: Any, size: int) -> Callable[[], object]:
-    """The same with Python numbers."""
+    """Multiply-adds with Python numbers."""
     w = torch.tensor(np.linspace(0.5, 0.9, size, dtype=np.float32), requires_grad=True)
 
     def step() -> object:
@@ -42,9 +42,9 @@ def constants(torch: Any, size: int) -> Callable[[], object]:
         for _ in range(STEPS):
             y = y * 0.9 + 0.5
         y.sum().backward()
-        found = [w.grad]
+        gradients = [w.grad]
         w.grad = None
-        return found
+        return gradients
 
     return step
 
@@ -66,13 +66,13 @@ class _Network:
         self.target = torch.tensor((rng.random((64, 1)) > 0.5).astype(np.float32))
 
     def logits(self, x: Any) -> Any:
-        """The network's output."""
+        """Return the network's output."""
         for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = self.torch.tanh(x @ w + b)
         return x @ self.weights[-1] + self.biases[-1]
 
     def loss(self, x: Any) -> Any:
-        """Binary cross-entropy with logits."""
+        """Return the binary cross-entropy with logits."""
         of = self.torch.nn.functional.binary_cross_entropy_with_logits
         return of(self.logits(x), self.target)
 
@@ -137,7 +137,7 @@ def per_sample(torch: Any) -> Callable[[], object]:
 
 
 def jacobian(torch: Any) -> Callable[[], object]:
-    """The Jacobian of a function of a vector of 200, of as many results."""
+    """The Jacobian of a function of a vector of 200, with 200 results."""
     rng = np.random.default_rng(0)
     matrix = torch.tensor((rng.normal(size=(200, 200)) / 14).astype(np.float32))
     x = torch.tensor(rng.normal(size=200).astype(np.float32))
@@ -146,7 +146,7 @@ def jacobian(torch: Any) -> Callable[[], object]:
 
 
 def _program(name: str, formula: Callable[[Any], Callable[[], object]]) -> Workload:
-    """``formula(module)`` prepares; what it returns is timed."""
+    """Declare a program: ``formula(module)`` prepares, and returns the function to time."""
     return Workload(
         number=NUMBER,
         name=f"eager: {name}",

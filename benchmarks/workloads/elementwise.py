@@ -1,4 +1,4 @@
-"""Formulas of scalars and elementwise ones of vectors."""
+"""Scalar formulas, and elementwise formulas of vectors."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ ARRAY_PEERS = ("jax", "torch", "autograd")
 
 
 def rosenbrock(np: Any, x: Any, y: Any) -> Any:
-    """Of two variables."""
+    """Rosenbrock's function of two variables."""
     return 100 * (y - x**2) ** 2 + (1 - x) ** 2
 
 
 def rosenbrock_by_hand(x: float, y: float) -> tuple[float, float, float]:
-    """Python's own numbers: NumPy's take longer."""
+    """Use Python's own numbers, because NumPy's are slower."""
     u, v = y - x * x, 1 - x
     return 100 * u * u + v * v, -400 * x * u - 2 * v, 200 * u
 
 
 def chained(np: Any, x: Any) -> Any:
-    """The chain of them along a vector."""
+    """The sum of Rosenbrock's functions along a vector."""
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
 def chained_by_hand(x: np.ndarray) -> tuple[float, np.ndarray]:
-    """Two differences, of which everything is made."""
+    """Compute two differences, and everything else from them, in place."""
     head = x[:-1]
     u = x[1:] - head * head
     v = 1 - head
@@ -53,7 +53,7 @@ def chained_by_hand(x: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def chained_naively(x: np.ndarray) -> tuple[float, np.ndarray]:
-    """SciPy's ``rosen`` and ``rosen_der`` are written so."""
+    """Write value and derivative as in SciPy's ``rosen`` and ``rosen_der``."""
     value = np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
     g = np.zeros_like(x)
     g[1:] += 200 * (x[1:] - x[:-1] ** 2)
@@ -62,7 +62,7 @@ def chained_naively(x: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def term_by_term(np: Any, *xs: Any) -> Any:
-    """The chain, written in scalars; CasADi, SymEngine and heyoka are given the same loop."""
+    """The chain in scalars; CasADi, SymEngine and heyoka run the same loop."""
     f = 0
     for a, b in pairwise(xs):
         f = f + 100 * (b - a**2) ** 2 + (1 - a) ** 2
@@ -70,7 +70,7 @@ def term_by_term(np: Any, *xs: Any) -> Any:
 
 
 def term_by_term_by_hand(*xs: float) -> list[Any]:
-    """The vector's formula."""
+    """Use the vector's formula."""
     value, g = chained_by_hand(np.array(xs))
     return [value, *g.tolist()]
 
@@ -79,12 +79,12 @@ def term_by_term_by_hand(*xs: float) -> list[Any]:
 
 
 def mixed(np: Any, x: Any, w: Any) -> Any:
-    """Two variables at every element, and a sum."""
+    """A sum of functions of two variables at every element."""
     return np.sum(np.tanh(x * w) * np.exp(-(x**2) / 2) + np.log1p(w**2))
 
 
 def mixed_by_hand(x: np.ndarray, w: np.ndarray) -> tuple[Any, ...]:
-    """Shared parts once, in place where an array is not needed any more."""
+    """Compute shared parts once, in place where an array is not needed any more."""
     t = x * w
     np.tanh(t, out=t)
     e = x * x
@@ -108,7 +108,7 @@ def mixed_by_hand(x: np.ndarray, w: np.ndarray) -> tuple[Any, ...]:
 
 
 def mixed_naively(x: np.ndarray, w: np.ndarray) -> tuple[Any, ...]:
-    """Value and derivatives as they stand in a textbook."""
+    """Write value and derivatives as in a textbook."""
     value = np.sum(np.tanh(x * w) * np.exp(-(x**2) / 2) + np.log1p(w**2))
     slope = (1 - np.tanh(x * w) ** 2) * np.exp(-(x**2) / 2)
     gx = slope * w - np.tanh(x * w) * np.exp(-(x**2) / 2) * x
@@ -117,19 +117,19 @@ def mixed_naively(x: np.ndarray, w: np.ndarray) -> tuple[Any, ...]:
 
 
 def pointwise(np: Any, x: Any, y: Any, z: Any) -> Any:
-    """Three variables, no sum."""
+    """A function of three variables, without a sum."""
     return np.exp(-x * y) * np.sin(z) + np.log(1 + x**2)
 
 
 def pointwise_on_floats(x: float, y: float, z: float) -> tuple[float, ...]:
-    """Python's own numbers."""
+    """Use Python's own numbers."""
     e, s = math.exp(-x * y), math.sin(z)
     p, q = e * s, 1 + x * x
     return p + math.log(q), 2 * x / q - y * p, -x * p, e * math.cos(z)
 
 
 def pointwise_by_hand(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Shared parts once, in place where an array is not needed any more."""
+    """Compute shared parts once, in place where an array is not needed any more."""
     p = x * y
     np.negative(p, out=p)
     np.exp(p, out=p)
@@ -150,7 +150,7 @@ def pointwise_by_hand(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.n
 
 
 def pointwise_naively(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Value and derivatives as they stand in a textbook."""
+    """Write value and derivatives as in a textbook."""
     return (
         np.exp(-x * y) * np.sin(z) + np.log(1 + x**2),
         -y * np.exp(-x * y) * np.sin(z) + 2 * x / (1 + x**2),
@@ -163,12 +163,12 @@ def pointwise_naively(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.n
 
 
 def oscillating(np: Any, x: Any) -> Any:
-    """The sine of a sum, whose derivatives swell."""
+    """The sine of a sum, whose derivatives grow to large expressions."""
     return np.sin(np.exp(x) + x**2)
 
 
 def oscillating_by_hand(x: float) -> list[float]:
-    """Taylor's coefficients: those of u' = inner', s' = c u', c' = -s u'."""
+    """Use Taylor coefficients, with u' = inner', s' = c u', c' = -s u'."""
     u = [math.exp(x) / math.factorial(k) for k in range(ORDER + 1)]
     u[0] += x * x
     u[1] += 2 * x

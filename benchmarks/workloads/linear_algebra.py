@@ -16,20 +16,20 @@ PEERS = ("jax", "torch", "autograd")
 
 
 def logistic_loss(np: Any, X: Any, y: Any, w: Any) -> Any:
-    """The mean over rows."""
+    """The mean logistic loss over rows."""
     z = X @ w
     return np.sum(np.softplus(z) - y * z) / X.shape[0]
 
 
 def logistic_hessian(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
-    """``A.T @ A`` is symmetric to BLAS, which computes half of it."""
+    """Form ``A.T @ A``: BLAS knows that it is symmetric and computes half of it."""
     p = 1 / (1 + np.exp(-(X @ w)))
     A = X * np.sqrt(p * (1 - p) / len(y))[:, None]
     return [A.T @ A]
 
 
 def logistic_hessian_naively(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
-    """``X' S X`` with the diagonal as a matrix would need m² numbers: a scaling of rows."""
+    """Scale the rows of X in ``X' S X``: the diagonal S as a matrix would need m² numbers."""
     p = 1 / (1 + np.exp(-(X @ w)))
     return [X.T @ ((p * (1 - p))[:, None] * X) / len(y)]
 
@@ -50,7 +50,7 @@ def factorisation(np: Any, U: Any, V: Any, T: Any, S: Any) -> Any:
 def factorisation_hessian(
     U: np.ndarray, V: np.ndarray, T: np.ndarray, S: np.ndarray
 ) -> list[np.ndarray]:
-    """Zero between rows of U; each row has a block of its own."""
+    """Fill one block for each row of U; blocks of different rows are zero."""
     (m, k), n = U.shape, len(V)
     H = np.zeros((m, k, m, k))
     pairs = (V[:, :, None] * V[:, None, :]).reshape(n, k * k)
@@ -72,25 +72,25 @@ def _factors(rng: np.random.Generator, m: int, k: int) -> dict[str, Any]:
 
 
 def clusters(np: Any, p: Any, c: Any) -> Any:
-    """k-means: the squared distance of each point to the nearest centre, summed."""
+    """k-means: the sum of squared distances of the points to their nearest centres."""
     squares = np.sum(p**2, axis=1)[:, None] - 2 * (p @ c.T) + np.sum(c**2, axis=1)
     return np.sum(np.min(squares, axis=1))
 
 
 def _shifted(p: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Squared distances without the part that every centre has in common."""
+    """Squared distances without the part that all centres share."""
     squares = p @ (-2 * c.T)
     squares += np.einsum("kd,kd->k", c, c)
     return squares
 
 
 def clusters_by_hand(p: np.ndarray, c: np.ndarray) -> list[Any]:
-    """What all centres have in common stays out of the minimum."""
+    """Keep the part that all centres share out of the minimum."""
     return [np.vdot(p, p) + _shifted(p, c).min(axis=1).sum()]
 
 
 def clusters_curvature(p: np.ndarray, c: np.ndarray) -> list[np.ndarray]:
-    """Of every centre the points that it is nearest to: their number and their sum."""
+    """Count and sum the nearest points of every centre."""
     nearest = _shifted(p, c).argmin(axis=1)
     k = len(c)
     counts = np.bincount(nearest, minlength=k).astype(float)[:, None]
@@ -109,12 +109,12 @@ _FEW_CLUSTERS = {"k": 3, "n": 20, "d": 2}
 
 
 def least_squares(np: Any, a: Any, t: Any, s: Any) -> Any:
-    """A polynomial with the coefficients a beside the samples s at the places t."""
+    """The squared distance of a polynomial with coefficients a from samples s at the places t."""
     return np.sum((np.vander(t, a.shape[0], increasing=True) @ a - s) ** 2) / 2
 
 
 def least_squares_by_hand(a: np.ndarray, t: np.ndarray, s: np.ndarray) -> list[Any]:
-    """Each power is the one before, times t."""
+    """Multiply each power from the previous one."""
     powers = np.empty((len(a), len(t)))
     powers[0] = 1
     for j in range(1, len(a)):
@@ -125,7 +125,7 @@ def least_squares_by_hand(a: np.ndarray, t: np.ndarray, s: np.ndarray) -> list[A
 
 
 def least_squares_naively(a: np.ndarray, t: np.ndarray, s: np.ndarray) -> list[Any]:
-    """NumPy's ``vander``."""
+    """Use NumPy's ``vander``."""
     V = np.vander(t, len(a), increasing=True)
     r = V @ a - s
     return [np.sum(r**2) / 2, V.T @ r]
@@ -138,7 +138,7 @@ def _samples(rng: np.random.Generator, m: int, n: int) -> dict[str, Any]:
 
 @cache
 def _minors(n: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """By number of rows, for each set of columns: the columns, the smaller minors, the signs."""
+    """For each number of rows: the sets of columns, the smaller minors, and the signs."""
     levels = []
     for r in range(2, n + 1):
         smaller = {s: i for i, s in enumerate(combinations(range(n), r - 1))}
@@ -160,7 +160,7 @@ def determinant(np: Any, A: Any) -> Any:
 
 
 def determinant_in_scalars(np: Any, A: Any) -> Any:
-    """The same for libraries without arrays of indices."""
+    """Laplace's expansion for libraries without arrays of indices."""
     n = A.shape[0]
     minors = [A[n - 1, j] for j in range(n)]
     for r, level in enumerate(_minors(n), 2):
@@ -172,7 +172,7 @@ def determinant_in_scalars(np: Any, A: Any) -> Any:
 
 
 def determinant_by_hand(A: np.ndarray) -> list[Any]:
-    """Jacobi's formula."""
+    """Use Jacobi's formula."""
     det = np.linalg.det(A)
     return [det, det * np.linalg.inv(A).T]
 

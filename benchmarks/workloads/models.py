@@ -41,7 +41,7 @@ def reprojection(np: Any, *inputs: Any) -> list[Any]:
 
 
 def _crossed(r: np.ndarray) -> np.ndarray:
-    """The matrices of the cross product with r."""
+    """Return the matrices of the cross product with r."""
     K = np.zeros((3, 3, r.shape[1]))
     K[2, 1], K[0, 2], K[1, 0] = r
     K[1, 2], K[2, 0], K[0, 1] = -r
@@ -49,7 +49,7 @@ def _crossed(r: np.ndarray) -> np.ndarray:
 
 
 def reprojection_jacobian(*inputs: np.ndarray) -> list[np.ndarray]:
-    """The chain rule; ``dRa/dr`` is the compact formula of Gallego and Yezzi (2015)."""
+    """Apply the chain rule; ``dRa/dr`` is the compact formula of Gallego and Yezzi (2015)."""
     r, centre, (f, u0, v0, k1, k2) = np.array(inputs[:3]), np.array(inputs[3:6]), inputs[6:11]
     x, w = np.array(inputs[11:14]), inputs[14]
     a = x - centre
@@ -101,12 +101,12 @@ def _observations(rng: np.random.Generator, n: int) -> dict[str, Any]:
 
 
 def cross_entropy(np: Any, z: Any, Y: Any) -> Any:
-    """Of logits, one row for each sample, and one-hot labels: the mean."""
+    """The mean cross-entropy of logits, one row for each sample, and one-hot labels."""
     return np.sum(np.logsumexp(z, axis=1) - np.sum(z * Y, axis=1)) / z.shape[0]
 
 
 def cross_entropy_by_hand(z: np.ndarray, Y: np.ndarray) -> tuple[Any, np.ndarray]:
-    """One exponential, of which value and gradient are made."""
+    """Compute one exponential for both value and gradient."""
     largest = z.max(axis=1, keepdims=True)
     p = z - largest
     np.exp(p, out=p)
@@ -119,14 +119,14 @@ def cross_entropy_by_hand(z: np.ndarray, Y: np.ndarray) -> tuple[Any, np.ndarray
 
 
 def perceptron(np: Any, X: Any, Y: Any, A: Any, a: Any, B: Any, b: Any, C: Any, c: Any) -> Any:
-    """Three layers."""
+    """A perceptron of three layers."""
     return cross_entropy(np, np.tanh(np.tanh(X @ A + a) @ B + b) @ C + c, Y)
 
 
 def perceptron_by_hand(
     X: np.ndarray, Y: np.ndarray, *parameters: np.ndarray
 ) -> tuple[Any, list[np.ndarray]]:
-    """Back-propagation as in a textbook, in place where an array is not needed any more."""
+    """Back-propagate as in a textbook, in place where an array is not needed any more."""
     A, a, B, b, C, c = parameters
     h = X @ A
     h += a
@@ -156,15 +156,15 @@ def _one_hot(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
 
 def _batch(rng: np.random.Generator, batch: int, width: int) -> dict[str, Any]:
     classes = 10
-    given = {"X": rng.normal(size=(batch, width)), "Y": _one_hot(rng, batch, classes)}
+    data = {"X": rng.normal(size=(batch, width)), "Y": _one_hot(rng, batch, classes)}
     for (n, m), W, v in zip(pairwise([width, width, width, classes]), "ABC", "abc", strict=True):
-        given[W] = rng.normal(size=(n, m)) / np.sqrt(n)
-        given[v] = rng.normal(size=m) / 10
-    return {name: value.astype(np.float32) for name, value in given.items()}
+        data[W] = rng.normal(size=(n, m)) / np.sqrt(n)
+        data[v] = rng.normal(size=m) / 10
+    return {name: value.astype(np.float32) for name, value in data.items()}
 
 
 def logsumexp_by_hand(x: np.ndarray) -> tuple[Any, np.ndarray]:
-    """The softmax is the exponential again."""
+    """Reuse the exponential for the softmax."""
     largest = x.max()
     p = x - largest
     np.exp(p, out=p)
@@ -179,8 +179,8 @@ def logsumexp_by_hand(x: np.ndarray) -> tuple[Any, np.ndarray]:
 def mixture(np: Any, alphas: Any, means: Any, factors: Any, x: Any) -> Any:
     """The log-likelihood of a mixture of Gaussians, with a Wishart prior, up to constants.
 
-    Of the lower triangular factor of each precision, ``factors`` has the logarithms of the diagonal
-    first, then what is below it, by rows.
+    ``factors`` holds the lower triangular factor of each precision: the logarithms of the diagonal
+    first, then the elements below it, by rows.
     """
     d = means.shape[1]
     places, below, eye = _triangle(d)
@@ -194,7 +194,7 @@ def mixture(np: Any, alphas: Any, means: Any, factors: Any, x: Any) -> Any:
 
 
 def _triangle(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the elements of the triangle stand in a row of ``factors``; masks."""
+    """Return the positions of the triangle's elements in a row of ``factors``, and two masks."""
     places = np.zeros((d, d), int)
     places[np.tril_indices(d, -1)] = np.arange(d, d + d * (d - 1) // 2)
     return places, np.tril(np.ones((d, d)), -1), np.eye(d)
@@ -203,7 +203,7 @@ def _triangle(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def mixture_by_hand(
     alphas: np.ndarray, means: np.ndarray, factors: np.ndarray, x: np.ndarray
 ) -> tuple[Any, list[np.ndarray]]:
-    """Matrix products over all points; means are subtracted after them, where they are few."""
+    """Use matrix products over all points; subtract means after them, where there are few."""
     (k, d), n = means.shape, len(x)
     q = factors[:, :d]
     diagonal = np.exp(q)
@@ -260,14 +260,14 @@ _EYE = np.eye(4)
 
 
 def _offset(finger: int, bone: int) -> np.ndarray:
-    """From a bone's parent to it."""
+    """The shift from a bone's parent to the bone."""
     T = np.eye(4)
     T[:3, 3] = [0.3 * (finger - 2), 1.0, 0] if bone == 0 else [0, 0.5 - 0.1 * bone, 0]
     return T
 
 
 def _joints() -> list[list[tuple[int, int]]]:
-    """For each bone of a finger, its parameters within the finger, with the axis of each."""
+    """For each bone of a finger: its parameters within the finger, with their axes."""
     return [[(0, 0), (1, 2)], [(2, 0)], [(3, 0)]]
 
 
@@ -294,12 +294,12 @@ def hand_bones(np: Any, p: Any) -> Any:
 
 
 def _read(vertices: int) -> np.ndarray:
-    """The vertices that correspond to observations: 3 in 100."""
+    """Return the vertices with observations: 3 in 100."""
     return np.arange(0, vertices, 33)[: max(1, vertices * 3 // 100)]
 
 
 def skinning(np: Any, p: Any, weights: Any, vertices: Any, seen: Any) -> Any:
-    """Linear blend skinning of all vertices; the residuals of those that are seen."""
+    """Linear blend skinning of all vertices, and the residuals of the observed ones."""
     blended = np.einsum("vb,bij->vij", weights, hand_bones(np, p))
     moved = np.einsum("vij,vj->vi", blended, vertices)[:, :3]
     return moved[_read(vertices.shape[0])] - seen
@@ -308,11 +308,11 @@ def skinning(np: Any, p: Any, weights: Any, vertices: Any, seen: Any) -> Any:
 def skinning_jacobian(
     p: np.ndarray, weights: np.ndarray, vertices: np.ndarray, seen: np.ndarray
 ) -> list[np.ndarray]:
-    """A parameter moves the bones behind its joint; only what is read is blended."""
+    """A parameter moves the bones beyond its joint; blend only the observed vertices."""
     bones = np.zeros((PARAMETERS, 1 + BONES * FINGERS, 4, 4))
     s, c = np.sin(p), np.cos(p)
     T = _EYE + np.tensordot(p[3:6], _SHIFTS, 1)
-    moves = {}  # of what lies behind: the parameter's motion, as a matrix on the left
+    moves = {}  # the motion of the bones beyond by a parameter, as a matrix on the left
 
     def turned(T: np.ndarray, k: int, axis: int) -> np.ndarray:
         before = T
@@ -343,12 +343,12 @@ def skinning_jacobian(
         bones[active, i] = left[active] @ T
     read = _read(len(vertices))
     moved = weights[read, :, None] * vertices[read, None, :]
-    found = np.tensordot(moved, bones[:, :, :3].transpose(1, 3, 2, 0), 2)
-    return [found]
+    derivative = np.tensordot(moved, bones[:, :, :3].transpose(1, 3, 2, 0), 2)
+    return [derivative]
 
 
 def _inverse(T: np.ndarray) -> np.ndarray:
-    """Of a rotation and a shift."""
+    """Invert a rotation and a shift."""
     inverse = np.eye(4)
     inverse[:3, :3] = T[:3, :3].T
     inverse[:3, 3] = -T[:3, :3].T @ T[:3, 3]

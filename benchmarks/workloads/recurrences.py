@@ -1,7 +1,7 @@
 """Loops: recurrent networks, an integrator, a scalar recurrence.
 
-Formulas call ``np.scan(f, init, xs)`` with the meaning of ``jax.lax.scan``; what has no such
-function loops in Python.
+Formulas call ``np.scan(f, init, xs)`` with the meaning of ``jax.lax.scan``; libraries without such
+a function loop in Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def rnn(np: Any, W: Any, U: Any, b: Any, h: Any, x: Any) -> Any:
 def rnn_by_hand(
     W: np.ndarray, U: np.ndarray, b: np.ndarray, h: np.ndarray, x: np.ndarray
 ) -> tuple[Any, list[np.ndarray]]:
-    """Inputs are projected at once, and parameters' derivatives summed by matrix products."""
+    """Project all inputs at once, and sum derivatives by parameters with matrix products."""
     n = len(x)
     states = np.empty((n + 1, *h.shape))
     states[0] = h
@@ -61,18 +61,18 @@ def lstm(np: Any, W: Any, U: Any, b: Any, h: Any, c: Any, x: Any) -> Any:
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
-    """Half a tanh and a half."""
-    found = x * 0.5
-    np.tanh(found, out=found)
-    found += 1
-    found *= 0.5
-    return found
+    """Compute the sigmoid from tanh, in place."""
+    result = x * 0.5
+    np.tanh(result, out=result)
+    result += 1
+    result *= 0.5
+    return result
 
 
 def lstm_by_hand(
     W: np.ndarray, U: np.ndarray, b: np.ndarray, h: np.ndarray, c: np.ndarray, x: np.ndarray
 ) -> tuple[Any, list[np.ndarray]]:
-    """All gates of a step by one product, one sigmoid; their slopes are computed at once."""
+    """Compute all gates of a step by one product and one sigmoid, and their slopes at once."""
     n, k = len(x), len(h)
     states, cells = np.empty((n + 1, k)), np.empty((n + 1, k))
     states[0], cells[0] = h, c
@@ -103,8 +103,8 @@ def lstm_by_hand(
         d *= f[t]
         g = row @ W
     value = states[-1] @ states[-1]
-    found = [by_cell.T @ states[:-1], by_cell.T @ x, by_cell.sum(axis=0), g, d, by_cell @ U]
-    return value, found
+    gradients = [by_cell.T @ states[:-1], by_cell.T @ x, by_cell.sum(axis=0), g, d, by_cell @ U]
+    return value, gradients
 
 
 # Lotka-Volterra ----------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def _rate(np: Any, p: Any, y: Any) -> Any:
 
 
 def _runge_kutta(np: Any, p: Any, y: Any, h: Any) -> Any:
-    """A step of the classical method."""
+    """A step of the classical Runge-Kutta method."""
     first = _rate(np, p, y)
     second = _rate(np, p, y + h / 2 * first)
     third = _rate(np, p, y + h / 2 * second)
@@ -130,14 +130,14 @@ def lotka_volterra(np: Any, p: Any, y: Any, h: Any) -> Any:
 
 
 def lotka_volterra_of_casadi(np: Any, p: Any, y: Any, h: Any) -> Any:
-    """One step as a function, accumulated."""
+    """Accumulate one step, written as a function."""
     return np.sum(np.accumulated(lambda y, h, p: _runge_kutta(np, p, y, h), y, h, p) ** 2)
 
 
 def lotka_volterra_by_hand(
     p: np.ndarray, y: np.ndarray, h: np.ndarray
 ) -> tuple[float, list[np.ndarray]]:
-    """Python's own numbers, forward and backward; stages are computed again on the way back."""
+    """Use Python's own numbers, forward and backward; compute stages again on the way back."""
     a, b, c, d = p.tolist()
     u, v = y.tolist()
     steps, path = h.tolist(), []
@@ -171,14 +171,14 @@ def lotka_volterra_by_hand(
         total = (k1 + 2 * (k2 + k3) + k4) * gu + (l1 + 2 * (l2 + l3) + l4) * gv
         su, sv, by_step = gu, gv, total / 6
         gk = gl = 0.0
-        for share, weight, x, z, k, m in (
+        for portion, weight, x, z, k, m in (
             (1.0, dt, u4, v4, k3, l3),
             (2.0, half, u3, v3, k2, l2),
             (2.0, half, u2, v2, k1, l1),
             (1.0, 0.0, u, v, 0.0, 0.0),
         ):
-            gk += share * dt / 6 * gu
-            gl += share * dt / 6 * gv
+            gk += portion * dt / 6 * gu
+            gl += portion * dt / 6 * gv
             xz, turned = x * z, c * gl - b * gk
             by_a += gk * x
             by_b -= gk * xz
@@ -198,17 +198,17 @@ def lotka_volterra_by_hand(
 
 
 def logistic_map(np: Any, r: Any, s: Any, x: Any) -> Any:
-    """A disturbed logistic map, which contracts; the last value."""
+    """The last value of a disturbed logistic map, which contracts."""
     return np.scan(lambda c, x: (r * c * (1 - c) + x, None), s, x)[0]
 
 
 def logistic_map_of_casadi(np: Any, r: Any, s: Any, x: Any) -> Any:
-    """One step as a function, accumulated."""
+    """Accumulate one step, written as a function."""
     return np.accumulated(lambda c, x, r: r * c * (1 - c) + x, s, x, r)
 
 
 def logistic_map_by_hand(r: float, s: float, x: np.ndarray) -> tuple[float, list[Any]]:
-    """Python's own numbers."""
+    """Use Python's own numbers."""
     c, path = s, []
     for row in x.tolist():
         path.append(c)

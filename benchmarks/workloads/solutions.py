@@ -1,7 +1,6 @@
 """Solutions of equations: a root, with its derivative, and a differential equation.
 
-By hand they are SciPy's, with Jacobians written by hand, and a gradient by one more solution of
-linear equations.
+The code by hand uses SciPy, with Jacobians by hand, and a gradient from one more linear solve.
 """
 
 from __future__ import annotations
@@ -16,36 +15,36 @@ ODES = ("diffrax", "torchdiffeq")
 
 
 def root(np: Any, A: Any, B: Any, b: Any) -> Any:
-    """The squared length of the solution of a system that is a little nonlinear."""
+    """The squared length of the solution of a slightly nonlinear system."""
     x = np.root(lambda x: A @ x + np.tanh(B @ x) - b, 0 * b)
     return np.sum(x**2)
 
 
 def root_by_hand(A: np.ndarray, B: np.ndarray, b: np.ndarray) -> tuple[Any, list[np.ndarray]]:
-    """SciPy's root with the exact Jacobian, and the adjoint equation."""
+    """Use SciPy's root with the exact Jacobian, and the adjoint equation."""
     from scipy import optimize
 
     def slope(x: np.ndarray) -> np.ndarray:
         th = np.tanh(B @ x)
         return A + (1 - th * th)[:, None] * B
 
-    def lacking(x: np.ndarray) -> np.ndarray:
+    def residual(x: np.ndarray) -> np.ndarray:
         return A @ x + np.tanh(B @ x) - b
 
-    x = optimize.root(lacking, np.zeros_like(b), jac=slope, options={"xtol": 1e-13}).x
+    x = optimize.root(residual, np.zeros_like(b), jac=slope, options={"xtol": 1e-13}).x
     w = np.linalg.solve(slope(x).T, 2 * x)
     th = np.tanh(B @ x)
     return x @ x, [-np.outer(w, x), -np.outer((1 - th * th) * w, x), w]
 
 
 def root_of_casadi(np: Any, A: Any, B: Any, b: Any) -> Any:
-    """One function of the unknown and what it depends on."""
+    """Write one function of the unknown and its parameters."""
     f = lambda x, A, B, b: A @ x + np.tanh(B @ x) - b  # noqa: E731
     return np.sum(np.rootfinder(f, 0 * b, A, B, b) ** 2)
 
 
 def lotka_volterra(np: Any, p: Any, y: Any, t: Any) -> Any:
-    """Predators and prey at times."""
+    """Predators and prey at given times."""
 
     def rate(y: Any, t: Any) -> Any:
         return np.stack([p[0] * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - p[3] * y[1]])
@@ -54,7 +53,7 @@ def lotka_volterra(np: Any, p: Any, y: Any, t: Any) -> Any:
 
 
 def lotka_volterra_by_hand(p: np.ndarray, y: np.ndarray, t: np.ndarray) -> list[np.ndarray]:
-    """SciPy's solve_ivp."""
+    """Use SciPy's solve_ivp."""
     from scipy.integrate import solve_ivp
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
@@ -70,17 +69,17 @@ def last_length(np: Any, p: Any, y: Any, t: Any) -> Any:
 
 
 def last_length_by_hand(p: np.ndarray, y: np.ndarray, t: np.ndarray) -> tuple[Any, list[Any]]:
-    """SciPy's solve_ivp of the state and its derivatives by p and y."""
+    """Use SciPy's solve_ivp for the state and its derivatives by p and y."""
     from scipy.integrate import solve_ivp
 
     a, b, c, d = p.tolist()
 
     def rate(t: float, z: np.ndarray) -> np.ndarray:
         (u, v), slopes = z[:2], z[2:].reshape(2, 6)
-        found = np.array([[a - b * v, -b * u], [c * v, c * u - d]]) @ slopes
-        found[0, :2] += u, -u * v
-        found[1, 2:4] += u * v, -v
-        return np.concatenate([[a * u - b * u * v, c * u * v - d * v], found.ravel()])
+        slopes_rate = np.array([[a - b * v, -b * u], [c * v, c * u - d]]) @ slopes
+        slopes_rate[0, :2] += u, -u * v
+        slopes_rate[1, 2:4] += u * v, -v
+        return np.concatenate([[a * u - b * u * v, c * u * v - d * v], slopes_rate.ravel()])
 
     start = np.concatenate([y, np.eye(2, 6, k=4).ravel()])
     run = solve_ivp(rate, (t[0], t[-1]), start, t_eval=t[-1:], rtol=1e-10, atol=1e-10)
