@@ -1,1 +1,1 @@
-"""Functions of Tensors as formulas: compiled, batched and differentiated."""
+"""Tracing: turn functions of Tensors into formulas, to compile, batch and differentiate them."""

@@ -1,4 +1,4 @@
-"""compile: a function of Tensors, traced once for each signature, runs as lowered Functions."""
+"""``compile``: trace a function of Tensors once per signature, and run lowered Functions."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["compile"]
 
-# Traces that one compiled function keeps: the most recently used ones.
+# The number of most recently used traces that one compiled function caches.
 _KEPT = 64
-# Of these, for one signature in different surroundings.
+# The number of traces among them for one signature in different surroundings.
 _SAME = 8
 
 
 class _Traced(NamedTuple):
-    """What a trace left: the Function, tensors from outside, and how results are made of it."""
+    """The outcome of a trace: the Function, tensors from outside, and a recipe for results."""
 
     function: Function | None
     outer: list[Tensor]
-    # For each tensor "output", "argument" or "outer"; its place, or the tensor; dtype and flag.
+    # For each result "output", "argument" or "outer"; its place, or the tensor; dtype and flag.
     results: list[tuple[str, Any, Any]]
     structure: object
-    places: list[tuple[int, int, Place]]  # of results that are views
+    places: list[tuple[int, int, Place]]  # the places of views in their bases
     checks: list[tuple[Expr, Exception]]
-    guard: dict[object, object]  # what must be as it was when the function was traced
+    guard: dict[object, object]  # the values of surroundings for which the trace holds
 
 
 class Compiled:
@@ -57,7 +57,7 @@ class Compiled:
         functools.update_wrapper(self, fn, updated=())
 
     def __copy__(self) -> Compiled:
-        return self  # as functions are copied
+        return self  # copy and deepcopy return functions themselves, too
 
     def __deepcopy__(self, memo: dict[int, object]) -> Compiled:
         return self
@@ -66,14 +66,14 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """The function's results, by the trace for these arguments."""
-        if current().tracing is not None:  # it becomes a part of what is traced
+        """Return the function's results by the trace for these arguments."""
+        if current().tracing is not None:  # inline it into the outer trace
             return self._fn(*args, **kwargs)
         structure, tensors = flat((args, kwargs))
         signature = (
             key(structure),
             tuple([(x._array.shape, x._array.strides, x._array.dtype, x._rg) for x in tensors]),
-            # Which arguments are the same tensor: they are one input.
+            # Arguments that are the same tensor are one input.
             tuple([next(i for i, y in enumerate(tensors) if y is x) for x in tensors]),
             (current().grad, default()),
         )
@@ -81,19 +81,19 @@ class Compiled:
         traced = self._known(signature, around)
         if traced is None:
             traced = self._trace(structure, tensors, around)
-            # Only the table is locked: the user's function may take long, or call this one.
+            # Lock only the table: the user's function may take long, or call this one.
             with self._lock:
                 place = next(
                     i for i in range(_SAME) if (signature, i) not in self._traces or i == _SAME - 1
                 )
-                # When all places are taken, the last one is given to the newest.
+                # When all places are in use, the newest trace replaces the last one.
                 self._traces[signature, place] = traced
                 if len(self._traces) > _KEPT:
                     self._traces.popitem(last=False)
         return _run(traced, tensors)
 
     def _known(self, signature: object, around: dict[object, object]) -> _Traced | None:
-        """The trace for a signature, in surroundings like these."""
+        """Return a trace for a signature in equal surroundings, or None."""
         with self._lock:
             for i in range(_SAME):
                 traced = self._traces.get((signature, i))
@@ -113,17 +113,17 @@ class Compiled:
         for x in tensors:
             if id(x) not in stand_ins:
                 stand_ins[id(x)] = trace.argument(x)
-        given = [stand_ins[id(x)] for x in tensors]
-        args, kwargs = filled(structure, given)
+        arguments = [stand_ins[id(x)] for x in tensors]
+        args, kwargs = filled(structure, arguments)
         with Switch(tracing=trace):
             answer = self._fn(*args, **kwargs)
             tree, outs = flat(answer)
             results: list[tuple[str, Any, Any]] = []
             exprs: list[Expr] = []
             for y in outs:
-                place = next((i for i, x in enumerate(given) if x is y), None)
-                # What is an argument, or was there before, is that very tensor in each call, not a
-                # result.
+                place = next((i for i, x in enumerate(arguments) if x is y), None)
+                # A result that is an argument, or existed before the run, is that very tensor in
+                # each call, and no output of the Function.
                 if place is not None:
                     results.append(("argument", place, None))
                 elif not isinstance(y._array, Shadow) and not trace.knows(y):
@@ -131,11 +131,11 @@ class Compiled:
                 else:
                     results.append(("output", len(exprs), (y._array.dtype, requires(y))))
                     exprs.append(trace.expr(y))
-        # Behind the results, so that a call computes both at once.
+        # Append the checks to the results, so that one call computes both.
         exprs += counted(trace.checks)
         function = lower(exprs, trace.symbols) if exprs else None
-        # What the function itself changes while it runs, as a counter of calls, is no condition:
-        # it would be another in every call.
+        # Leave out surroundings that the function itself changes, as a counter of calls: a guard on
+        # them would fail in every call.
         after = surroundings((self._fn, structure))
         guard = {way: value for way, value in around.items() if after.get(way) == value}
         places = [
@@ -147,7 +147,7 @@ class Compiled:
 
     @property
     def functions(self) -> list[Function]:
-        """The Functions of the traces so far."""
+        """The Functions of the cached traces."""
         return [t.function for t in self._traces.values() if t.function is not None]
 
     def __repr__(self) -> str:
@@ -166,8 +166,8 @@ def _run(traced: _Traced, tensors: Sequence[Tensor]) -> Any:
     for kind, what, like in traced.results:
         if kind == "output":
             dtype, recorded = like
-            # The call is one recorded operation, but not every result required gradients in the
-            # trace.
+            # The call is one recorded operation.  Detach the results that required no gradients
+            # in the trace.
             y = values[what] if recorded else values[what].detach()
             outs.append(y if y._array.dtype == dtype else cast(y, dtype))
         else:
@@ -186,19 +186,21 @@ def compile(  # PyTorch's name
     options: object = None,
     disable: bool = False,
 ) -> Any:
-    """``model``, traced into one lowered Function for each signature; also a decorator.
+    """Trace ``model`` into one lowered Function for each signature; also a decorator.
 
-    The function runs once on tensors without data; its operations become one expression, lowered
-    with its derivative, and each call is one recorded operation.  A signature is: shapes, dtypes
-    and ``requires_grad`` of tensors, values of all other arguments, and what the function finds in
-    closures, globals and attributes.  Tensors found there are inputs with the values that they have
-    at the call.  NumPy arrays are constants.
+    The function runs once on tensors without data.  Its operations become one expression, lowered
+    with its derivative, and each call is one recorded operation.
 
-    PyTorch's keywords are accepted and ignored, but ``disable``, which gives ``model`` itself.
+    A signature has the shapes, dtypes and ``requires_grad`` of tensors, and the values of all other
+    arguments.  It also has the objects that the function reads from closures, globals and
+    attributes.  Tensors among these are inputs with their values at the call.  NumPy arrays are
+    constants.
 
-    A call raises RuntimeError naming the line of the user's code where values of tensors decide
-    what is done, where arguments or tensors from outside are changed in place, and where random
-    numbers are drawn.
+    Other keywords of PyTorch have no effect, except ``disable``, which returns ``model`` itself.
+
+    A call raises RuntimeError if values of tensors decide the control flow, if the function changes
+    arguments or tensors from outside in place, and if it draws random numbers.  The message names
+    the line of the user's code.
 
     >>> import numeric as torch
     >>> @torch.compile

@@ -1,11 +1,13 @@
-"""Functions of Tensors as formulas: what the functional transforms differentiate and batch.
+"""Turn functions of Tensors into formulas, for the functional transforms.
 
-A function is run once.  Outside of traces it runs eagerly, on leaves that share the memory of its
-arguments, so that its Python may do what it likes with values, and its record is the formula.
-Inside a trace (``compile``, ``vmap``) it is traced itself.  Either way there are expressions of the
-results over symbols: of the arguments, and of the tensors that the function found elsewhere.  A
-transform makes other expressions of them, lowered once, and calls these on the tensors themselves:
-one recorded operation, so that transforms nest and results can be differentiated further.
+A function runs once.  Outside of traces it runs eagerly, on leaves that share the memory of its
+arguments: its Python code may read values, and its record is the formula.  Inside a trace
+(``compile``, ``vmap``) it is traced itself.
+
+In both cases the results become expressions of symbols: one for each argument, and one for each
+tensor that the function finds elsewhere.  A transform derives other expressions, lowers them once
+and calls the program on the tensors.  The call is one recorded operation, so that transforms nest
+and results can be differentiated again.
 """
 
 from __future__ import annotations
@@ -40,18 +42,19 @@ if TYPE_CHECKING:
     from numeric.eager.expressions import Formulas
     from symdiff.graph.expr import Expr
 
-# Lowered programs that are kept: those used most recently.
+# The number of most recently used lowered programs in the cache.
 _KEPT = 256
 
 
 class Capture(NamedTuple):
-    """What one run of a function gave: its results, and their expressions.
+    """The results of one run of a function, and their expressions.
 
-    ``outer``: the tensors that it found elsewhere, with ``outer_symbols``.  ``exprs`` is None where
-    there are no expressions: then only the record of the eager run is known.  ``kinds``,
-    ``shapes``: of the results; ``tree``: how they are nested.  ``given``: what the function ran on,
-    and ``results``; ``leaves``: the former, of an eager run.  ``checks``: conditions that must hold
-    nowhere, and what to say if one does.
+    ``symbols`` stand for the inputs, ``outer_symbols`` for ``outer``, the tensors found elsewhere.
+    ``exprs`` are the expressions of the results, or None if there is only the record of an eager
+    run.  ``kinds``, ``shapes`` and ``tree`` are the dtypes, shapes and nesting of the results.
+    ``given`` are the arguments of the run, ``results`` its results, and ``leaves`` the arguments
+    again if the run was eager.  ``checks`` are conditions that must be false everywhere, each with
+    the error to raise otherwise.
     """
 
     symbols: list[Expr]
@@ -67,7 +70,7 @@ class Capture(NamedTuple):
     checks: Sequence[tuple[Expr, Exception]] = ()
 
     def key(self) -> tuple[object, ...]:
-        """Equal where results are the same expressions of the same symbols."""
+        """Return a key that is equal for the same expressions of the same symbols."""
         checks = tuple([x for x, _ in self.checks])
         return (tuple(self.exprs or ()), tuple(self.symbols), tuple(self.outer_symbols), checks)
 
@@ -76,21 +79,21 @@ class Capture(NamedTuple):
 def captured(
     call: Callable[[list[Tensor]], object], inputs: Sequence[Tensor], connected: bool = True
 ) -> Capture:
-    """What a run of ``call(inputs)`` gives: traced inside a trace, else eager.
+    """Run ``call(inputs)``, traced inside a trace and else eagerly, and capture its formula.
 
-    ``connected``: what the function does is recorded as a function of the inputs.  That is for
-    where there is no expression, and derivatives of derivatives have to follow the record.
+    ``connected`` records the run as a function of the inputs.  A function without an expression
+    needs that for derivatives of derivatives, which follow the record.
     """
     mode = current()
     if mode.tracing is not None:
         return traced(call, inputs, inputs, Inner(mode.tracing.name, mode.tracing.randomness))
-    # Records hold no Tensors: the operands of what is recorded are kept, so that those from outside
-    # can be inputs.  They are told by serial numbers, which grow as records are made.
-    kept: dict[tuple[Record, int], Tensor] = {}
+    # Records hold no Tensors: save the operands of operations, so that those from outside can be
+    # inputs.  Serial numbers identify them, because they grow from record to record.
+    operands: dict[tuple[Record, int], Tensor] = {}
     start = serial()
     leaves = [_stand_in(x, connected and mode.grad) for x in inputs]
-    # Recorded whatever is in force around it: expressions are read from the record.
-    with Switch(grad=True, inference=False, keeping=kept):
+    # Record even under no_grad: the expressions come from the record.
+    with Switch(grad=True, inference=False, keeping=operands):
         answer = call(leaves)
     tree, tensors = flat(answer)
     symbols = [input_symbol(f"p{i}", x) for i, x in enumerate(inputs)]
@@ -102,8 +105,8 @@ def captured(
         ends = [(edge_of(y), y._nr) for y in tensors]
         for end, y in zip(ends, tensors, strict=True):
             # A result may be a tensor from outside that no operation took.
-            kept.setdefault(end, y)
-        outer, outer_symbols = _outer([end for end, _ in ends], known, kept, start)
+            operands.setdefault(end, y)
+        outer, outer_symbols = _outer([end for end, _ in ends], known, operands, start)
         known_tensors = zip([*symbols, *outer_symbols], [*leaves, *outer], strict=True)
         halves = {s for s, x in known_tensors if x._array.dtype == F16}
         exprs = [expression(end, nr, known, _remembered(halves)) for end, nr in ends]
@@ -115,25 +118,25 @@ def captured(
     )
 
 
-# What says that there is no expression, or no derivative of one.  As many kinds as users' own
-# operations may raise; where the record serves as well, none is an error.
+# Errors that mean "no expression" or "no derivative".  The list is wide because user-defined
+# operations may raise any of them; the record then serves instead.
 _NO_FORMULA = (RuntimeError, ValueError, LookupError, TypeError, Unsupported, NotDifferentiable)
 
 
-# Expressions of what was recorded, by operation, parameters and operands: the next run of a
-# function will ask for the same ones.
+# Expressions of recorded operations by operation, parameters and operands: the next run of a
+# function needs the same ones.
 _expressions: dict[tuple[object, ...], Any] = {}
 _REMEMBERED = 1024
 
 
 def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Formulas]:
-    """How the expressions of a record are made; no data is kept alive for them.
+    """Return a function that builds the expressions of a record, and caches them without data.
 
-    Conversions between dtypes, which are no part of an exact formula, are part of these.
-    ``halves`` are the expressions of half precision, to which results are added.
+    The expressions include conversions between dtypes, which an exact formula leaves out.
+    ``halves`` is the set of expressions of half precision; the function adds results to it.
     """
 
-    def made(record: Any, operands: list[Expr]) -> Any:
+    def build(record: Any, operands: list[Expr]) -> Any:
         kind = type(record)
         if kind is TO.node:
             of, to = record.bound.kinds[0], record.bound.of.params[0]
@@ -141,7 +144,7 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Formulas]:
             halves.update([y] if to == F16 else ())
             return y
         if kind is FunctionBackward0:
-            ys = _kept((record.op,), operands, lambda: record.expr(operands))
+            ys = _cached((record.op,), operands, lambda: record.expr(operands))
             types = record.types[len(record.mask) :]
             each = ys if isinstance(ys, tuple) else (ys,)
             halves.update(y for y, (_, d) in zip(each, types, strict=True) if d == F16)
@@ -156,7 +159,7 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Formulas]:
             ys = rounded(op, operands, kinds, params)
             return ys if many else ys[0]
 
-        ys = _kept((op, params, *kinds), operands, exprs)
+        ys = _cached((op, params, *kinds), operands, exprs)
         each = ys if many else (ys,)
         if op.kinds is not None:
             halves.update(y for y, d in zip(each, op.kinds, strict=True) if d == F16)
@@ -164,53 +167,55 @@ def _remembered(halves: set[Expr]) -> Callable[[Any, list[Expr]], Formulas]:
             halves.update(y for y in each if y.dtype is float)
         return ys
 
-    return made
+    return build
 
 
-def _kept(what: tuple[object, ...], operands: Sequence[Expr], make: Callable[[], object]) -> Any:
-    """``make()``, or what it gave for the same operation and operands before."""
-    # Its numbers would be kept alive.
+def _cached(what: tuple[object, ...], operands: Sequence[Expr], make: Callable[[], object]) -> Any:
+    """Return ``make()``, cached by operation and operands."""
+    # The cache would keep the data of constants alive.
     if any(isinstance(x.op, ops.Constant) for x in operands):
         return make()
     key = (*what, default(), *(x.serial for x in operands))
-    found = _expressions.get(key)
-    if found is None:
+    exprs = _expressions.get(key)
+    if exprs is None:
         if len(_expressions) >= _REMEMBERED:
             _expressions.clear()
-        found = _expressions[key] = make()
-    return found
+        exprs = _expressions[key] = make()
+    return exprs
 
 
 def _stand_in(x: Tensor, connected: bool) -> Tensor:
-    """An argument as the function sees it: it requires gradients, and shares its memory.
+    """Return the tensor that the function receives for an argument, on the same memory.
 
-    A leaf of the run's own, so that its record ends here, and not at what the argument was computed
-    from; with the argument's counter of versions, as what writes to it is noticed outside.
+    It is a new leaf that requires gradients, so that the record of the run ends at it, and not at
+    the operands of the argument.  It has the argument's version counter: code outside detects a
+    write to it.
     """
     if not (connected and x._rg):
         leaf = blank(x._array, x._array.dtype.kind == "f")
         leaf._v = counter(x)
         return leaf
     out: Tensor = apply(ALIAS, (x,))
-    out._base = blank(x._array, True)  # changes in place are refused, as those of a leaf
+    out._base = blank(x._array, True)  # a view of a leaf, so that changes in place raise
     return out
 
 
 def _outer(
     ends: Sequence[Record],
     known: dict[Record, object],
-    kept: dict[tuple[Record, int], Tensor],
+    operands: dict[tuple[Record, int], Tensor],
     start: int,
 ) -> tuple[list[Tensor], list[Expr]]:
-    """The tensors that were there before the run, and their symbols, added to ``known``.
+    """Return the tensors that existed before the run, and their symbols; add these to ``known``.
 
-    From the results down: what has a serial number from before the run, or is a leaf, is from
-    outside.  A formula is a constant of a recorded pass; it is an input if somebody used it.
+    The walk begins at the results.  A record is from outside if it is a leaf, or if its serial
+    number is from before the run.  A ``Known`` record is a constant of a recorded pass; it is an
+    input if an operation used its tensor.
     """
-    found: list[Tensor] = []
+    outer: list[Tensor] = []
     symbols: list[Expr] = []
     numbered: dict[Record, list[int]] = {}
-    for owner, nr in kept:
+    for owner, nr in operands:
         numbered.setdefault(owner, []).append(nr)
     seen: set[Record] = set()
     stack: list[object] = list(reversed(ends))
@@ -221,89 +226,90 @@ def _outer(
         seen.add(record)
         inside = isinstance(record, Known) or (isinstance(record, Node) and record.serial >= start)
         if inside and not (isinstance(record, Known) and record in numbered):
-            # Operands in their order: equal runs number their inputs alike, and share a program.
+            # Keep the order of operands: equal runs then number their inputs equally, and share a
+            # program.
             stack += reversed(list(before(record)))
             continue
-        if record not in numbered:  # nothing holds the tensor any more
-            raise LookupError("an operand of what was recorded is gone")
+        if record not in numbered:  # the tensor was freed
+            raise LookupError("an operand of a recorded operation was freed")
         values: dict[int, Expr] = {}
         for nr in sorted(numbered.get(record, ())):
-            x = kept[record, nr]
-            values[nr] = input_symbol(f"c{len(found)}", x)
-            found.append(x)
+            x = operands[record, nr]
+            values[nr] = input_symbol(f"c{len(outer)}", x)
+            outer.append(x)
             symbols.append(values[nr])
         known[record] = (
             tuple(values.get(i) for i in range(record.outputs))
             if isinstance(record, Node) and record.outputs > 1
             else values[0]
         )
-    return found, symbols
+    return outer, symbols
 
 
 # Inside traces ----------------------------------------------------------------------------------
 
 
 class Inner(Trace):
-    """The trace of a transform, which may stand in another one: the other's tensors are outside.
+    """The trace of a transform.  It may run inside another trace, whose tensors are from outside.
 
-    Where none is around it, or only such ones, it is for one call.  Then arrays with data are
-    inputs, not constants, so that calls with other numbers share a program; and the function may
-    read the numbers of what is not mapped over, which no later call will meet.
+    If no ``compile`` is around it, the trace serves one call.  Then arrays with data are inputs,
+    not constants, so that calls with other numbers share a program.  The function may then also
+    read values of tensors that are not mapped over, since no later call uses the trace.
 
-    ``length``: how many slices it stands for, of a batch.  ``draws``: symbols of random numbers,
-    and these numbers for all slices.
+    ``length`` is the number of slices of a batch.  ``draws`` has symbols of random numbers, and
+    these numbers for all slices.
     """
 
     def __init__(self, name: str, randomness: str, length: int | None = None) -> None:
         super().__init__(name, randomness)
         self.length = length
-        # Whether the run is a part of one that is kept for later calls.
+        # Whether the run is a part of a trace that serves later calls.
         self.kept = self.below is not None and getattr(self.below, "kept", True)
-        # What is found by its id lives as long, or another object could get that id.
+        # Keep objects alive that are looked up by their id: another object could get a freed id.
         self._held: list[object] = []
         self.draws: list[tuple[Expr, Tensor]] = []
 
     def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray]) -> Any:
-        """Random numbers: for each slice others, if so asked for."""
+        """Draw random numbers; with the mode "different", other ones for each slice."""
         if self.randomness != "different":
             return super().drawn(shape, fresh)
         below = self.below
         if self.length is None:
             return fresh(shape) if below is None else below.drawn(shape, fresh)
         size = (self.length, *shape)
-        whole = blank(fresh(size) if below is None else below.drawn(size, fresh))
-        one = blank(np.empty(shape, whole._array.dtype))
-        found = input_symbol(f"r{len(self.draws)}", one)
-        self.draws.append((found, whole))
-        return Shadow(self, found, one._array, fixed=True)
+        numbers = blank(fresh(size) if below is None else below.drawn(size, fresh))
+        one = blank(np.empty(shape, numbers._array.dtype))
+        number = input_symbol(f"r{len(self.draws)}", one)
+        self.draws.append((number, numbers))
+        return Shadow(self, number, one._array, fixed=True)
 
     def expr(self, x: object) -> Expr:
-        """The expression of an operand; a tensor from outside the function becomes an input."""
+        """Return the expression of an operand; a tensor from outside becomes an input."""
         array = x._array if isinstance(x, Tensor) else x
         if isinstance(array, np.ndarray) and array.ndim and not self.kept:
             return self._input(x, array)  # a number stays a constant: formulas simplify with it
         if not isinstance(array, Shadow) or array.trace is self:
             return super().expr(x)
-        found = self._found.get(id(array))
-        if found is None:
+        known = self._found.get(id(array))
+        if known is None:
             outer = x if isinstance(x, Tensor) else blank(array)
-            found = self._found[id(array)] = self.symbol(outer)
+            known = self._found[id(array)] = self.symbol(outer)
             self.outer.append(outer)
-        return found
+        return known
 
     def _input(self, x: object, array: np.ndarray) -> Expr:
-        """A tensor or an array with data as an input of the formula, which serves others too."""
-        found = self._found.get(id(x))
-        if found is None:
-            # What the run made is no tensor that derivatives are followed to.
+        """Return the symbol of a tensor or an array with data, which becomes an input."""
+        known = self._found.get(id(x))
+        if known is None:
+            # A tensor created in the run gets no gradient: pass only its array.
             outer = x if isinstance(x, Tensor) and x._traced is None else blank(array)
-            found = self._found[id(x)] = self.symbol(outer)
+            known = self._found[id(x)] = self.symbol(outer)
             self.outer.append(outer)
             self._held.append(x)
-        return found
+        return known
 
     def readable(self, x: Tensor) -> bool:
-        """Of a run that is for one call, whatever has values."""
+        """Whether values may decide the control flow; all may if the trace serves one call."""
         return super().readable(x) if self.kept else not isinstance(x._array, Shadow)
 
 
@@ -315,9 +321,9 @@ def traced(
     trace: Trace,
     differentiated: bool = True,
 ) -> Capture:
-    """What a run of ``call`` gives on shadows of arguments like ``like``, without any values.
+    """Run ``call`` on shadows of arguments like ``like``, without values, and capture its formula.
 
-    ``differentiated``: it runs with recording on, on what requires gradients.
+    With ``differentiated`` it runs with recording on, and arguments require gradients.
     """
     grad = differentiated or current().grad
     shadows = []
@@ -337,7 +343,7 @@ def traced(
 
 
 def layout_of(x: Tensor) -> np.ndarray:
-    """An array without values that lies in memory as a tensor does."""
+    """Return an array without values that has a tensor's layout in memory."""
     array = x._array
     return without_values(array.layout if isinstance(array, Shadow) else array)
 
@@ -349,18 +355,18 @@ _programs: OrderedDict[object, Function] = OrderedDict()
 
 
 def program(key: object, build: Callable[[], tuple[Sequence[Expr], Sequence[Expr]]]) -> Function:
-    """The lowered function of ``build()``, which gives outputs and inputs; one for each key."""
+    """Return the lowered function of ``build()``, a pair of outputs and inputs, cached by key."""
     with _lock:
-        found = _programs.get(key)
-        # Under the lock: who asks for the same program meanwhile waits, and makes no second one.
-        if found is None:
+        function = _programs.get(key)
+        # Build under the lock: another thread that needs the same program waits for this one.
+        if function is None:
             outputs, inputs = build()
-            found = _programs[key] = lower(list(outputs), list(inputs))
+            function = _programs[key] = lower(list(outputs), list(inputs))
             if len(_programs) > _KEPT:
                 _programs.popitem(last=False)
         else:
             _programs.move_to_end(key)
-        return found
+        return function
 
 
 def executed(
@@ -369,9 +375,9 @@ def executed(
     kinds: Sequence[np.dtype],
     checks: Sequence[tuple[Expr, Exception]] = (),
 ) -> list[Tensor]:
-    """The results of a program on tensors, in given dtypes; recorded.
+    """Call a program on tensors and return its results in these dtypes; the call is recorded.
 
-    Its last outputs are those of ``counted`` for the checks.
+    The last outputs of the program are the expressions of ``counted`` for the checks.
     """
     all_kinds = (*kinds, *[INT64] * len(checks))
     outs = list(called(function, list(tensors), {}, all_kinds))

@@ -1,4 +1,4 @@
-"""Loops over Tensors: the body is traced once, and the loop is one recorded operation."""
+"""Loops over Tensors: trace the body once, and record the loop as one operation."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ def scan(
     reverse: bool = False,
     checkpoint: bool | int = False,
 ) -> tuple[Any, Any]:
-    """``carry, ys[t] = f(carry, xs[t])`` for each t, from ``init``: the last carry, and all ys.
+    """Run ``carry, ys[t] = f(carry, xs[t])`` for each t from ``init``; return last carry and ys.
 
-    ``f`` is traced once, for one step without values, and the loop is one recorded operation, of
-    ``init``, ``xs`` and what f finds elsewhere.  Its derivatives are loops, of every order.
+    ``f`` is traced once, for one step without values.  The loop is one recorded operation of
+    ``init``, ``xs`` and the tensors that f finds elsewhere.  It has derivatives of every order,
+    which are loops.
 
     Args:
         f: ``f(carry, x)``, which returns a carry of the same structure, shapes and dtypes, and y:
             Tensors in tuples, lists and dicts, or None.
         init: the first carry, real.
-        xs: Tensors whose first axis is that of the steps; None where f needs none.
-        length: the number of steps, where xs do not tell.
-        reverse: from the last x to the first; ys[t] still belongs to xs[t].
-        checkpoint: as that of ``symdiff.scan``, for gradients in less memory.
+        xs: Tensors whose first axis is the axis of steps; None if f needs none.
+        length: the number of steps; required without xs.
+        reverse: run from the last x to the first; ys[t] still belongs to xs[t].
+        checkpoint: see ``symdiff.scan``; it saves memory for gradients.
 
-    Raises TypeError and ValueError for what does not fit, RuntimeError where values decide what is
-    done in f, naming the user's line.
+    Raises TypeError and ValueError for arguments or results that do not fit.  Raises RuntimeError
+    if values decide the control flow in f, and names the user's line.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1., 2., 3.], requires_grad=True)
@@ -60,8 +61,8 @@ def scan(
     along, columns = flat(xs)
     n = _steps(columns, length)
 
-    def call(given: list[Tensor]) -> object:
-        answer = f(filled(tree, given[: len(start)]), filled(along, given[len(start) :]))
+    def call(tensors: list[Tensor]) -> object:
+        answer = f(filled(tree, tensors[: len(start)]), filled(along, tensors[len(start) :]))
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise TypeError(
                 f"func.scan: f returned {type(answer).__name__}; expected a pair, the next carry "
@@ -72,8 +73,8 @@ def scan(
         return answer
 
     rows = [blank(np.empty(x._array.shape[1:], x._array.dtype)) for x in columns]
-    given = [*start, *columns]
-    capture = traced(call, given, [*start, *rows], Inner("scan", "error"))
+    inputs = [*start, *columns]
+    capture = traced(call, inputs, [*start, *rows], Inner("scan", "error"))
     outs = [*(capture.exprs or ()), *counted(capture.checks)]
     if not outs:
         raise ValueError("func.scan: neither init nor what f returned has a Tensor")
@@ -86,22 +87,23 @@ def scan(
         ]
 
         def body(carry: Sequence[Expr], x: Sequence[Expr]) -> tuple[Any, Any]:
-            found = replaced(outs, dict(zip(capture.symbols, [*carry, *x], strict=True)))
-            return tuple(found[:m]), tuple(found[m:])
+            step = replaced(outs, dict(zip(capture.symbols, [*carry, *x], strict=True)))
+            return tuple(step[:m]), tuple(step[m:])
 
         last, ys = loops.scan(body, tuple(full[:m]), tuple(full[m:]), n, reverse, checkpoint)
         return [*last, *ys], [*full, *capture.outer_symbols]
 
     function = program(("scan", n, m, reverse, checkpoint, capture.key()), build)
-    found = executed(function, [*given, *capture.outer], capture.kinds, capture.checks)
-    answer: tuple[Any, Any] = filled(capture.tree, found)
+    results = executed(function, [*inputs, *capture.outer], capture.kinds, capture.checks)
+    answer: tuple[Any, Any] = filled(capture.tree, results)
     return answer
 
 
 def fori_loop(lower: int, upper: int, f: Callable[..., object], init: object) -> Any:
-    """``carry = f(i, carry)`` for i from ``lower`` up to ``upper``, without that: the last carry.
+    """Run ``carry = f(i, carry)`` for ``lower <= i < upper``; return the last carry.
 
-    As ``scan``: f is traced once, i is an integer Tensor, and the loop is one recorded operation.
+    The index i is an integer Tensor.  As for ``scan``, f is traced once, and the loop is one
+    recorded operation.
 
     >>> import numeric as torch
     >>> torch.func.fori_loop(1, 5, lambda i, c: c * i, torch.tensor(1.))
@@ -117,10 +119,10 @@ def while_loop(
     init: object,
     max_steps: int = 10_000,
 ) -> Any:
-    """``carry = body(carry)`` as long as ``cond(carry)``, from ``init``: the last carry.
+    """Run ``carry = body(carry)`` from ``init`` while ``cond(carry)`` holds; return the last carry.
 
-    Both functions are traced once, and the loop is one recorded operation, differentiable in both
-    modes.  Raises RuntimeError where the condition still holds after ``max_steps`` steps.
+    Both functions are traced once.  The loop is one recorded operation, differentiable in both
+    modes.  Raises RuntimeError if the condition still holds after ``max_steps`` steps.
 
     >>> import numeric as torch
     >>> a = torch.tensor(9., requires_grad=True, dtype=torch.float64)
@@ -152,20 +154,20 @@ def while_loop(
             return replaced(some, dict(zip(capture.symbols, carry, strict=True)))
 
         def holds(carry: Sequence[Expr]) -> Expr:
-            (found,) = of(carry, exprs[m:])
-            return found if found.dtype is bool else found != 0
+            (condition,) = of(carry, exprs[m:])
+            return condition if condition.dtype is bool else condition != 0
 
         step = lambda carry: tuple(of(carry, exprs[:m]))  # noqa: E731
         last = loops.while_loop(holds, step, tuple(full), max_steps)
         return [*last], [*full, *capture.outer_symbols]
 
     function = program(("while_loop", m, max_steps, capture.key()), build)
-    found = executed(function, [*start, *capture.outer], capture.kinds[:m])
-    return filled(tree, found)
+    carry = executed(function, [*start, *capture.outer], capture.kinds[:m])
+    return filled(tree, carry)
 
 
 def started(name: str, start: object, what: str = "init") -> tuple[object, list[Tensor]]:
-    """The structure of what a function starts from, and its Tensors."""
+    """Return the structure of the start of a loop or search, and its Tensors."""
     _check_tensors(name, what, start, "is")
     return flat(start)
 
@@ -188,10 +190,10 @@ def check_returned(
     what: str = "the carry",
     first: str = "init",
 ) -> None:
-    """What f returned has the structure, the shapes and the dtypes of what it started from."""
+    """Raise unless f returned the structure, the shapes and the dtypes of the start."""
     _check_tensors(name, f, returned)
-    found, tensors = flat(returned)
-    if found != tree:
+    structure, tensors = flat(returned)
+    if structure != tree:
         kind = "a carry of another structure" if what == "the carry" else "another structure"
         raise TypeError(f"func.{name}: {f} returned {kind} than {first}'s")
     for k, (x, y) in enumerate(zip(start, tensors, strict=True)):
@@ -209,13 +211,14 @@ def check_returned(
 
 
 def _steps(columns: Sequence[Tensor], length: int | None) -> int:
-    told = [(f"xs, part {k},", x._array.shape) for k, x in enumerate(columns)]
-    for what, shape in told:
+    """Return the number of steps; raises ShapeError unless all lengths agree."""
+    shapes = [(f"xs, part {k},", x._array.shape) for k, x in enumerate(columns)]
+    for what, shape in shapes:
         if not shape:
             raise ShapeError(f"func.scan: {what} is one number; expected an axis of steps in front")
-    sizes = [*([("length", length)] if length is not None else []), *((w, s[0]) for w, s in told)]
+    sizes = [*([("length", length)] if length is not None else []), *((w, s[0]) for w, s in shapes)]
     if not sizes:
-        raise ValueError("func.scan: nothing tells the number of steps; give xs, or length=")
+        raise ValueError("func.scan: the number of steps is not known; give xs, or length=")
     first, n = sizes[0]
     for what, size in sizes[1:]:
         if size != n:
@@ -224,7 +227,7 @@ def _steps(columns: Sequence[Tensor], length: int | None) -> int:
 
 
 def refuse_checks(name: str, capture: Capture) -> None:
-    """Nothing inside has to look at values, which nobody does in the steps of a search."""
+    """Raise RuntimeError for operations that check values: the steps of a search skip checks."""
     if capture.checks:
-        said = capture.checks[0][1]
-        raise RuntimeError(f"func.{name}: an operation inside has to look at its values: {said}")
+        error = capture.checks[0][1]
+        raise RuntimeError(f"func.{name}: an operation inside must check its values: {error}")

@@ -1,4 +1,4 @@
-"""Nested structures of Tensors: tuples, lists and dicts, taken apart and put together again."""
+"""Flatten nested structures of Tensors, in tuples, lists and dicts, and rebuild them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Leaf(NamedTuple):
 
 
 def flat(tree: object) -> tuple[object, list[Tensor]]:
-    """A nested structure with places instead of its tensors, and the tensors."""
+    """Return a nested structure with places instead of its tensors, and the tensors."""
     tensors: list[Tensor] = []
     try:
         return _collected(tree, tensors), tensors
@@ -27,7 +27,7 @@ def flat(tree: object) -> tuple[object, list[Tensor]]:
 
 
 def contents(tree: object) -> Iterator[object]:
-    """What a nested structure consists of.  Raises ValueError for one that contains itself."""
+    """Yield the parts of a nested structure.  Raises ValueError if it contains itself."""
     try:
         yield from _contents(tree)
     except RecursionError:
@@ -45,7 +45,7 @@ def _contents(tree: object) -> Iterator[object]:
 
 
 def _collected(tree: object, tensors: list[Tensor]) -> object:
-    """The structure with places instead of tensors, which are added to the list."""
+    """Return the structure with places instead of tensors, and add the tensors to the list."""
     if isinstance(tree, Tensor):
         tensors.append(tree)
         return Leaf(len(tensors) - 1)
@@ -57,8 +57,8 @@ def _collected(tree: object, tensors: list[Tensor]) -> object:
 
 
 def filled(tree: object, tensors: Sequence[object]) -> Any:
-    """The structure with tensors in their places."""
-    # A Leaf is a tuple itself, so that it is asked for before tuples are.
+    """Return the structure with tensors in their places."""
+    # A Leaf is a tuple itself: test for it first.
     if isinstance(tree, Leaf):
         return tensors[tree.place]
     if isinstance(tree, dict):
@@ -72,7 +72,7 @@ def _dict_like(tree: Any, items: dict[object, object]) -> object:
     kind = type(tree)
     if kind is dict:
         return items
-    # Its constructor takes what makes new values first.
+    # The constructor of a defaultdict takes the factory first.
     if issubclass(kind, defaultdict):
         return kind(tree.default_factory, items)
     return kind(items)

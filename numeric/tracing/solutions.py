@@ -1,4 +1,4 @@
-"""Solutions of equations over Tensors: the equations are traced once, one operation is recorded."""
+"""Solve equations over Tensors: trace the equation once, record the solution as one operation."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 
 def root(f: Callable[..., object], x0: object, *, max_steps: int = 100) -> Any:
-    """The x near ``x0`` with ``f(x) = 0``, by Newton's method; f is traced once.
+    """Return the x near ``x0`` with ``f(x) = 0``, by Newton's method; f is traced once.
 
-    The root is one recorded operation of what f finds elsewhere, and its derivatives are of every
-    order.  The start has none.
+    The root is one recorded operation of the tensors that f finds elsewhere, with derivatives of
+    every order.  It has no derivative by the start.
 
     Args:
         f: ``f(x)``, which returns the structure, shapes and dtypes of x.
         x0: the start, real: a Tensor, or Tensors in tuples, lists and dicts.
-        max_steps: how many of Newton's steps are made at most.
+        max_steps: the largest number of Newton's steps.
 
-    Raises ConvergenceError for what is no root, TypeError and ValueError for what does not fit,
-    RuntimeError where values decide what is done in f, naming the user's line.
+    Raises ConvergenceError if the search ends at no root, TypeError and ValueError for arguments or
+    results that do not fit.  Raises RuntimeError if values decide the control flow in f, and names
+    the user's line.
 
     >>> import numeric as torch
     >>> a = torch.tensor(8., requires_grad=True)
@@ -47,7 +48,7 @@ def root(f: Callable[..., object], x0: object, *, max_steps: int = 100) -> Any:
 
 
 def fixed_point(g: Callable[..., object], x0: object, *, max_steps: int = 100) -> Any:
-    """The x near ``x0`` with ``x = g(x)``: the root of ``x - g(x)``, as that of ``root``.
+    """Return the x near ``x0`` with ``x = g(x)``, the root of ``x - g(x)``; see ``root``.
 
     >>> import numeric as torch
     >>> b = torch.tensor([0.5, 1.0], dtype=torch.float64)
@@ -58,10 +59,10 @@ def fixed_point(g: Callable[..., object], x0: object, *, max_steps: int = 100) -
 
 
 def minimize(f: Callable[..., object], x0: object, *, max_steps: int = 100) -> Any:
-    """The minimiser near ``x0`` of ``f(x)``, a Tensor of one element: x, and not f(x).
+    """Return the x near ``x0`` that minimises ``f(x)``, a Tensor of one element.
 
-    It is found, verified and differentiated as that of ``symdiff.minimize``; the rest is as for
-    ``root``.
+    See ``symdiff.minimize`` for its method, check and derivatives, and ``root`` for the arguments
+    and errors.
 
     >>> import numeric as torch
     >>> w = torch.func.minimize(lambda w: ((w - 3)**2).sum() + w @ w, torch.zeros(2))
@@ -82,11 +83,11 @@ def odeint(
     max_steps: int = 10_000,
     sensitivities: bool = False,
 ) -> Any:
-    """The solution of ``dy/dt = rhs(y, t)`` at the times t, from ``y(t[0]) = y0``.
+    """Return the solution of ``dy/dt = rhs(y, t)`` at the times t, with ``y(t[0]) = y0``.
 
-    It has the structure of y0 with an axis of times in front, and is one recorded operation of y0,
-    t, and what ``rhs`` finds elsewhere; ``rhs`` is traced once.  Arguments and derivatives are
-    those of ``symdiff.odeint``, errors those of ``root``.
+    It has the structure of y0 with a leading axis of times.  ``rhs`` is traced once, and the
+    solution is one recorded operation of y0, t and the tensors that ``rhs`` finds elsewhere.
+    Arguments and derivatives are those of ``symdiff.odeint``, errors those of ``root``.
 
     >>> import numeric as torch
     >>> k, t = torch.tensor(0.5, requires_grad=True), torch.tensor([0., 2.])
@@ -101,8 +102,8 @@ def odeint(
             f"func.odeint: t is {shortened(t)}, which is no Tensor; as_tensor() makes one"
         )
 
-    def call(given: list[Tensor]) -> object:
-        answer = rhs(filled(tree, given[:-1]), given[-1])
+    def call(tensors: list[Tensor]) -> object:
+        answer = rhs(filled(tree, tensors[:-1]), tensors[-1])
         check_returned(name, "rhs", tree, start, answer, "y", "y0")
         return answer
 
@@ -113,7 +114,7 @@ def odeint(
     def build() -> tuple[list[Expr], list[Expr]]:
         times = symbol("times", t._array.shape, capture.symbols[-1].dtype)
         full = _symbols(capture.symbols[:-1])
-        found = odes.odeint(
+        ys = odes.odeint(
             lambda y, s: _of(capture, [*y, s]),
             tuple(full),
             times,
@@ -123,11 +124,11 @@ def odeint(
             max_steps=max_steps,
             sensitivities=sensitivities,
         )
-        return [*found], [*full, times, *capture.outer_symbols]
+        return [*ys], [*full, times, *capture.outer_symbols]
 
     key = (name, rtol, atol, method, max_steps, sensitivities, t._array.shape, capture.key())
-    found = executed(program(key, build), [*start, t, *capture.outer], capture.kinds)
-    return filled(tree, found)
+    results = executed(program(key, build), [*start, t, *capture.outer], capture.kinds)
+    return filled(tree, results)
 
 
 def _solved(
@@ -137,11 +138,11 @@ def _solved(
     x0: object,
     max_steps: int,
 ) -> Any:
-    """What one of the functions of one unknown finds."""
+    """Return the solution x of ``root``, ``fixed_point`` or ``minimize``."""
     tree, start = _started(name, x0, "x0")
 
-    def call(given: list[Tensor]) -> object:
-        answer = f(filled(tree, given))
+    def call(tensors: list[Tensor]) -> object:
+        answer = f(filled(tree, tensors))
         if name != "minimize":
             check_returned(name, "the function", tree, start, answer, "x", "x0")
         elif not isinstance(answer, Tensor) or answer._array.shape:
@@ -154,36 +155,36 @@ def _solved(
         full = _symbols(capture.symbols)
 
         def of(x: Sequence[Expr]) -> Any:
-            found = _of(capture, x)
-            return found[0] if name == "minimize" else found
+            values = _of(capture, x)
+            return values[0] if name == "minimize" else values
 
         return [*solve(of, tuple(full), max_steps=max_steps)], [*full, *capture.outer_symbols]
 
     function = program((name, max_steps, len(start), capture.key()), build)
-    found = executed(function, [*start, *capture.outer], [x._array.dtype for x in start])
-    return filled(tree, found)
+    solution = executed(function, [*start, *capture.outer], [x._array.dtype for x in start])
+    return filled(tree, solution)
 
 
 def _started(name: str, start: object, what: str) -> tuple[object, list[Tensor]]:
     tree, tensors = started(name, start, what)
     if not tensors:
-        raise ValueError(f"func.{name}: {what} is {shortened(start)}, in which no Tensor is")
+        raise ValueError(f"func.{name}: {what} is {shortened(start)}, which contains no Tensor")
     return tree, tensors
 
 
 def _captured(
     name: str,
     call: Callable[[list[Tensor]], object],
-    given: Sequence[Tensor],
+    tensors: Sequence[Tensor],
     like: Sequence[Tensor],
 ) -> Capture:
-    for k, x in enumerate(given):
+    for k, x in enumerate(tensors):
         if x._array.dtype.kind != "f":
-            place = f", part {k}," if len(given) > 1 else ""
+            place = f", part {k}," if len(tensors) > 1 else ""
             raise TypeError(
                 f"func.{name}: the start{place} is {x._array.dtype}; a solution is real: to(float)"
             )
-    capture = traced(call, given, like, Inner(name, "error"))
+    capture = traced(call, tensors, like, Inner(name, "error"))
     refuse_checks(name, capture)
     return capture
 
@@ -193,6 +194,6 @@ def _symbols(of: Sequence[Expr]) -> list[Expr]:
 
 
 def _of(capture: Capture, x: Sequence[Expr]) -> tuple[Expr, ...]:
-    """What was traced, of other expressions."""
+    """Substitute expressions for the symbols of the traced function."""
     assert capture.exprs is not None
     return tuple(replaced(capture.exprs, dict(zip(capture.symbols, x, strict=True))))

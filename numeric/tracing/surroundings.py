@@ -1,10 +1,11 @@
-"""What a function of Tensors depends on besides them: numbers, closures, globals, objects.
+"""Collect the inputs of a function other than Tensors: numbers, closures, globals, objects.
 
-A trace holds for one value of each of these.  Other arguments are part of the signature (``key``);
-what the function reaches through closures, globals and attributes is listed before it is traced and
-at every call (``surroundings``), and compared.  The list is of what can be reached in a few steps,
-and ends at functions of these packages: it cannot be complete, as a program may read anything, and
-what it misses is taken as it was when the function was traced.
+A trace holds for one value of each of these.  Arguments that are no Tensors are part of the
+signature (``key``).  ``surroundings`` lists the values that the function reaches through closures,
+globals and attributes; ``compile`` compares the list at every call.
+
+The search takes a few steps and ends at functions of these packages.  It cannot be complete, since
+a program may read anything: a value that it misses stays as it was in the trace.
 """
 
 from __future__ import annotations
@@ -24,30 +25,30 @@ if TYPE_CHECKING:
 
 
 def key(tree: object) -> object:
-    """A hashable stand-in of a structure: equal for arguments that may share a trace."""
+    """Return a hashable key of a structure, equal for arguments that may share a trace."""
     if isinstance(tree, Leaf):
         return tree
-    # In its order: what the function does may depend on that.
+    # Keep the order of the dict: the function may depend on it.
     if isinstance(tree, dict):
         return ("dict", *((k, key(x)) for k, x in tree.items()))
     if isinstance(tree, list | tuple):
         return (type(tree), *map(key, tree))
-    # Its numbers are constants of the trace.
+    # The elements of an array are constants of the trace.
     if isinstance(tree, np.ndarray):
         return ("array", tree.shape, tree.dtype, tree.tobytes())
-    # As text: 0.0 and -0.0 are equal, though functions tell them apart, and nan equals nothing.
+    # As text: 0.0 and -0.0 are equal but give different results, and nan is not equal to itself.
     if isinstance(tree, float):
         return (float, tree.hex())
     try:
         hash(tree)
     except TypeError:
         return Same(tree)
-    # With the type, as 1 and True are equal.
+    # With the type, because 1 and True are equal.
     return (type(tree), tree)
 
 
 class Same:
-    """Equal for one object only, which it keeps alive."""
+    """A key of one object, equal for the same object only; it keeps the object alive."""
 
     __slots__ = ("value",)
 
@@ -61,38 +62,38 @@ class Same:
         return isinstance(other, Same) and self.value is other.value
 
 
-# How far, and at how many objects, every call looks.
+# The largest number of steps to an object, and of objects, in the search of each call.
 _DEPTH, _SEEN = 5, 2000
 
 
 def surroundings(fn: object) -> dict[object, object]:
-    """What the function finds in closures, globals, defaults and objects: tensors and numbers.
+    """Return the tensors and numbers that a function reaches, keyed by the path to each.
 
-    They are by the way on which they are found.  If one is another in the next call, the function
-    is traced again; except for those that the function itself changes while it is traced.
+    The search covers closures, globals, defaults and attributes.  If a value differs in the next
+    call, the function is traced again, except for values that the function itself changes.
     """
-    found: dict[object, object] = {}
+    reached: dict[object, object] = {}
     seen: set[int] = set()
     stack: list[tuple[tuple[object, ...], object, int]] = [((), fn, 0)]
     while stack and len(seen) < _SEEN:
         way, x, depth = stack.pop()
-        # Before ``seen``: equal small numbers are one object, and are a condition on each way to
-        # it.
+        # Before ``seen``: equal small numbers are one object, but each path to it is a condition.
         if isinstance(x, bool | int | str | float | complex | None):
-            found[way] = key(x)
+            reached[way] = key(x)
             continue
         if id(x) in seen or isinstance(x, type):
             continue
         seen.add(id(x))
         if isinstance(x, Tensor):
-            # Its numbers are no condition: they are an input, and may be others in each call.
-            found[way] = Same(x), x._array.shape, x._array.dtype
+            # The elements are no condition: they are an input, and may differ in each call.
+            reached[way] = Same(x), x._array.shape, x._array.dtype
         elif depth < _DEPTH:
             stack += [((way, name), y, depth + 1) for name, y in _inside(x)]
-    return found
+    return reached
 
 
 def _inside(x: Any) -> Iterator[tuple[object, object]]:
+    """Yield the objects that ``x`` refers to, each with a name."""
     if isinstance(x, dict):
         yield from ((key(k), y) for k, y in x.items())
     elif isinstance(x, list | tuple):
@@ -107,19 +108,19 @@ def _inside(x: Any) -> Iterator[tuple[object, object]]:
         for i, cell in enumerate(x.__closure__ or ()):
             try:
                 yield i, cell.cell_contents
-            except ValueError:  # not yet filled
+            except ValueError:  # the variable has no value yet
                 continue
         yield from (("defaults", x.__defaults__), ("kwdefaults", x.__kwdefaults__))
         yield from ((n, x.__globals__[n]) for n in _names(x.__code__) if n in x.__globals__)
     elif hasattr(x, "__dict__") and not hasattr(x, "__path__") and not hasattr(x, "__spec__"):
         yield from vars(x).items()
-        # What runs is its class's, and classes are not looked into.
+        # A call runs a method of the class, and the search does not enter classes.
         if callable(x):
             yield "call", type(x).__call__
 
 
 @functools.lru_cache(maxsize=1024)
 def _names(code: CodeType) -> tuple[str, ...]:
-    """The global names in a function's code, and in that of functions inside it."""
+    """Return the global names in a function's code and in its inner functions."""
     inner = [_names(c) for c in code.co_consts if isinstance(c, type(code))]
     return tuple(dict.fromkeys([*code.co_names, *chain.from_iterable(inner)]))

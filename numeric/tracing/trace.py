@@ -1,21 +1,21 @@
-"""Tracing: a function of Tensors is run once, on shadows, and what it computes is an expression.
+"""Tracing: run a function of Tensors once, on shadows, and build the expression of its results.
 
-While a trace is in force (``modes.current().tracing``), operations, writes in place and NumPy's
-functions of shadows come here instead of computing.
+A shadow is a tracer: an array without values.  While a trace is in force
+(``modes.current().tracing``), operations, writes in place and NumPy's functions of shadows call
+this module instead of computing.
 
-*Where numbers come from.*  An operation meets three things in a run.  A shadow depends on the
-arguments, and has an expression.  An array with data is a constant, which the run made of numbers,
-lists or NumPy's arrays.  A tensor that was there before, found in a closure or a global, is an
-input like the arguments, with the numbers that it has at each call.  The last two are told apart by
-a mark that each new tensor gets in a run (``made``).  Many operations take numbers of an operand
-themselves, as places or to sort: they ask ``tensor.values_of``, which gives a shadow of a tensor
-from outside, so that no array is computed from one, and none has to be traced back to it.
+*Operands.*  An operation may have three kinds of operands.  A shadow depends on the arguments, and
+has an expression.  An array with data is a constant that the run created from numbers, lists or
+NumPy's arrays.  A tensor from before the run, found in a closure or a global, is an input like the
+arguments, with its values at each call.  A mark on each tensor created in a run separates the last
+two (``made``).  Some operations read the values of an operand, to index or to sort.  They call
+``tensor.values_of``, which returns a shadow for a tensor from outside: no constant depends on it.
 
-*What is refused.*  The run stands for all calls with the same signature, so that nothing may happen
-in it that another call would do otherwise: choices by numbers that the program reads (``if``,
-``float``), shapes that depend on numbers, random numbers.  Arguments and tensors from outside are
-not written to: the lowered function has results, and no effects.  And some operations have no
-expression.  Each is an error with the user's line, never a value of the first call.
+*Errors.*  The run stands for all calls with the same signature, so it must do nothing that another
+call would do differently.  Control flow by values (``if``, ``float``), shapes that depend on values
+and random numbers are errors.  Writes to arguments and to tensors from outside are errors, too: the
+lowered function has results, and no effects.  So are operations without an expression.  Each error
+names the user's line; a trace never returns a value of the first call instead.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def _named(name: str, shape: tuple[int, ...], kind: type) -> Expr:
 
 
 def input_symbol(name: str, x: Tensor) -> Expr:
-    """The symbol of an input of a program: the same one for all that have this shape and kind.
+    """Return the symbol of an input of a program, the same one for each name, shape and kind.
 
-    Runs that do the same are therefore the same expressions, and share a lowered program.
+    Equal runs therefore have the same expressions, and share a lowered program.
     """
     return _named(name, x._array.shape, KINDS[x._array.dtype.kind])
 
 
 class Trace:
-    """One run of a function on shadows: its arguments, and the tensors that it finds outside.
+    """One run of a function on shadows of its arguments.
 
-    ``symbols`` are those of the arguments, and then of ``outer``, in the order in which they were
-    found.  ``below``: the trace in whose run this one was made; what is a constant of that one is
-    known here, too.
+    ``outer`` are the tensors from outside that it uses, in order of first use.  ``symbols`` stand
+    for the arguments, then for ``outer``.  ``below`` is the trace in whose run this one began; its
+    constants are constants here, too.
     """
 
     def __init__(self, name: str = "compile", randomness: str = "error") -> None:
@@ -74,45 +74,47 @@ class Trace:
         self.below: Trace | None = current().tracing
         self.symbols: list[Expr] = []
         self.outer: list[Tensor] = []
-        # Conditions that must hold nowhere when it runs, and what to raise if one does: that an
-        # index is out of bounds is an error of a call, and no call has been made.
+        # Conditions that must be false at every call, and the errors otherwise: an index out of
+        # bounds, for example, is the error of a call, and the trace is none.
         self.checks: list[tuple[Expr, Exception]] = []
-        self._found: dict[int, Expr] = {}  # by the ids of tensors from outside, which outer keeps
+        # Symbols by the ids of tensors from outside, which the list ``outer`` keeps alive.
+        self._found: dict[int, Expr] = {}
 
     # Inputs -----------------------------------------------------------------------------------
 
     def argument(self, x: Tensor) -> Tensor:
-        """What stands for an argument in the run."""
+        """Return the Tensor that stands for an argument in the run."""
         shadow = Shadow(self, self.symbol(x), without_values(x._array), fixed=True)
         return blank(shadow, x._rg)
 
     def symbol(self, x: Tensor) -> Expr:
-        """The symbol of one more input, which is like ``x``."""
-        found = input_symbol(f"x{len(self.symbols)}", x)
-        self.symbols.append(found)
-        return found
+        """Add an input with the shape and kind of ``x``, and return its symbol."""
+        added = input_symbol(f"x{len(self.symbols)}", x)
+        self.symbols.append(added)
+        return added
 
     def expr(self, x: object) -> Expr:
-        """The expression of an operand; a tensor from outside the function becomes an input."""
+        """Return the expression of an operand; a tensor from outside becomes an input."""
         array = x._array if isinstance(x, Tensor) else x
         if isinstance(array, Shadow):
-            if array.trace is not self:  # kept by an earlier run: it has no numbers to be an input
+            # A shadow that outlived its run has no values, so it cannot be an input.
+            if array.trace is not self:
                 refuse("a tensor of another trace is used")
             return array.expr()
         if not isinstance(x, Tensor):
             return as_expr(x)
         if self.knows(x):
             return as_expr(np.array(x._array))
-        found = self._found.get(id(x))
-        if found is None:
-            found = self._found[id(x)] = self.symbol(x)
+        known = self._found.get(id(x))
+        if known is None:
+            known = self._found[id(x)] = self.symbol(x)
             self.outer.append(x)
-        return found
+        return known
 
     # Operations -------------------------------------------------------------------------------
 
     def apply(self, op: Op, operands: Sequence[Any], params: tuple[object, ...]) -> Any:
-        """As ``recording.apply``: the operation is done on stand-ins, and on expressions."""
+        """Apply an operation to stand-ins and to expressions, in place of ``recording.apply``."""
         done = trial_runs.done(op, operands, [self.expr(x) for x in operands], params)
         grad = current().grad
         wanted = grad and any(map(requires, operands))
@@ -124,21 +126,21 @@ class Trace:
         outs = []
         for i, (y, layout) in enumerate(zip(done.exprs, done.layouts, strict=True)):
             real = layout.dtype.kind == "f"
-            # A view of a shadow remembers how to take its part of it again, after a write.  One of
-            # a tensor from outside is not written to, as that is not.
+            # A view of a shadow has a function that extracts its part again after a write.  A view
+            # of a tensor from outside needs none, since neither may be written to.
             part = None if parent is None else functools.partial(_part, op, done.rest, params, i)
             fixed = op.view and parent is None
-            # As in an eager run, what is computed without recording is a constant for derivatives.
+            # As in an eager run, a result without recording is a constant for derivatives.
             value = y if grad or not real else detach(y)
             shadow = Shadow(self, value, layout, parent=parent, part=part, fixed=fixed)
             if parent is not None:
                 shadow.offset = parent.offset + done.offsets[i]
-            rg = real and (wanted or (op.view and requires(first)))  # views are as their base
+            rg = real and (wanted or (op.view and requires(first)))  # a view requires as its base
             outs.append(blank(shadow, rg))
         return tuple(outs) if op.outputs > 1 else outs[0]
 
     def through(self, name: str, call: Callable[..., Any], args: object, kwargs: object) -> Any:
-        """A NumPy function of shadows, done on expressions and on stand-ins, as operations are."""
+        """Apply a NumPy function of shadows to expressions and to stand-ins."""
         try:
             values = call(*_mapped(args, self.expr), **_mapped(kwargs, self.expr))
             before = noise()
@@ -155,12 +157,12 @@ class Trace:
         return Shadow(self, as_expr(values), np.asarray(tried))
 
     def compare(self, kernel: Callable[..., Any], a: object, b: object) -> Tensor:
-        """A comparison of two operands, in NumPy's functions."""
+        """Compare two operands by one of NumPy's functions."""
         x, y = (
             Shadow(self, self.expr(t), stand_in_for(t)) if isinstance(t, Tensor) else t
             for t in (a, b)
         )
-        # Asked first, as the error is to be that of an eager comparison.
+        # Check shapes first, to raise the error of an eager comparison.
         try:
             np.broadcast_shapes(np.shape(stand_in_for(a)), np.shape(stand_in_for(b)))
         except ValueError:
@@ -169,11 +171,11 @@ class Trace:
         return blank(kernel(x, y))
 
     def write(self, x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
-        """As ``inplace.write``, for what the run itself made: whose memory it is has another value.
+        """Replace the value of a tensor created in the run; the counterpart of ``inplace.write``.
 
-        Nothing is written.  All that share the memory take their part of the new value when they
-        are next asked for theirs (``Shadow.expr``), so that writes through views, and to the base
-        of views, need no list of who is concerned.
+        No memory changes: the root of the memory gets a new expression.  Each shadow on that memory
+        extracts its part when its expression is next needed (``Shadow.expr``).  So writes through
+        views, and to the base of views, need no list of the shadows concerned.
         """
         self._shadowed(x)
         shadow = x._array
@@ -185,12 +187,12 @@ class Trace:
         if root.fixed:
             refuse(f"{name} changes an argument in place")
         inplace.check_memory(shadow, name)
-        # A shadow without a parent keeps the value before, whatever is written later.
+        # A shadow without a parent preserves the old value through later writes.
         old = blank(Shadow(self, shadow.expr(), shadow.layout), x._rg)
         out = compute(old)
         inplace.check_result(x, out, name)
-        # Through a detached tensor an eager program changes numbers that a derivative then uses
-        # without knowing; an expression has no such thing.
+        # An eager write through a detached tensor changes values without changing the derivative.
+        # No expression has such a derivative.
         cuts = shadow.cuts()
         if cuts and (any(cuts) or out._rg):
             refuse(f"{name} changes a detached tensor in place", "clone() it before")
@@ -205,9 +207,10 @@ class Trace:
         return x
 
     def view(self, y: Tensor, of: Tensor, place: Place, lead: int) -> None:
-        """Let ``y``, a result of an inner transform, be a view of another tensor.
+        """Make ``y``, a result of an inner transform, a view of another tensor.
 
-        ``place`` says where it lay in the run of a slice; ``lead`` axes come before, in both.
+        ``place`` is its position in the run of one slice; both tensors have ``lead`` axes before
+        it.
         """
         self._shadowed(of)
         array = of._array
@@ -218,28 +221,28 @@ class Trace:
         strides = (*array.strides[:lead], *place.strides)
         layout = memory_of(array.layout, shadow.shape, strides, place.offset)
         places = as_expr(inplace.positions(layout, array.layout))
-        found = Shadow(
+        view = Shadow(
             self, shadow.expr(), layout, parent=array, part=functools.partial(_at, places)
         )
-        found.offset = array.offset + place.offset
-        y._array = found
+        view.offset = array.offset + place.offset
+        y._array = view
 
     def _shadowed(self, x: Tensor) -> None:
-        """Let a constant that the run made be a shadow, that may be written to."""
+        """Convert a constant created in the run to a shadow, which may be written to."""
         if x._traced is self and not isinstance(x._array, Shadow) and x._base is None:
             x._array = Shadow(self, self.expr(x), x._array)  # type: ignore[assignment]
 
-    # Tensors that the run makes ---------------------------------------------------------------
+    # Tensors created in the run ---------------------------------------------------------------
 
     def made(self, x: Tensor) -> None:
-        """Note a new tensor: with data, it is a constant of the run (``tensor.wrap`` tells)."""
+        """Mark a new tensor with data as a constant of the run; ``tensor.wrap`` calls it."""
         if not isinstance(x._array, Shadow):
             x._traced = self
 
     def knows(self, x: Tensor) -> bool:
-        """Whether a tensor with data was made in this run, or in one around it.
+        """Whether a tensor with data was created in this run, or in one around it.
 
-        One that an earlier run made, and that somebody kept, is a tensor from outside.
+        A surviving tensor of an earlier run is a tensor from outside.
         """
         trace: Trace | None = None if x._traced is None else self
         while trace is not None and trace is not x._traced:
@@ -247,20 +250,23 @@ class Trace:
         return trace is not None
 
     def values(self, x: Tensor) -> Any:
-        """The array of a tensor whose numbers are taken: those of one from outside are no data."""
+        """Return the array of a tensor for an operation that reads values.
+
+        It is a shadow for a tensor from outside, whose values may differ at each call.
+        """
         if isinstance(x._array, Shadow) or self.readable(x):
             return x._array
         return Shadow(self, self.expr(x), without_values(x._array), fixed=True)
 
     def readable(self, x: Tensor) -> bool:
-        """Whether the values of a tensor may decide what the run does."""
+        """Whether the values of a tensor may decide the control flow of the run."""
         return self.knows(x)
 
     def drawn(self, shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray]) -> Any:
-        """Random numbers that are drawn in the run, or the error that none may be.
+        """Draw random numbers in the run, or raise if the mode forbids it.
 
-        The trace below is asked, too: "same" of a ``vmap`` is for its slices, and not for all calls
-        of a compiled function around it.
+        The trace below must allow it, too: "same" of a ``vmap`` is for its slices, and not for all
+        calls of a compiled function around it.
         """
         if self.randomness != "same":
             refuse(_RANDOM[self.name])
@@ -268,15 +274,15 @@ class Trace:
 
 
 def counted(checks: Sequence[tuple[Expr, Exception]]) -> list[Expr]:
-    """At how many places each of the conditions holds."""
+    """Return the number of elements at which each condition holds, as expressions."""
     return [total(where(x, 1, 0)) for x, _ in checks]
 
 
 def checked(values: Sequence[Tensor], checks: Sequence[tuple[Expr, Exception]]) -> None:
-    """Raise the error of a check whose value of ``counted`` is not 0; maybe later, in a trace."""
+    """Raise the error of a check whose count is not 0; inside a trace, add the check to it."""
     for value, (_, error) in zip(values, checks, strict=True):
         array = value._array
-        # In a trace nobody knows the numbers yet: the calls of what is traced check them.
+        # A trace has no values yet: the calls of the outer traced function check them.
         if isinstance(array, Shadow):
             outer = current().tracing
             assert outer is not None
@@ -308,11 +314,11 @@ def _at(places: Expr, x: Expr) -> Expr:
     return inplace.part(x, places)
 
 
-def _mapped(given: object, function: Callable[[Shadow], object]) -> Any:
-    if isinstance(given, Shadow):
-        return function(given)
-    if isinstance(given, list | tuple):
-        return type(given)(_mapped(x, function) for x in given)
-    if isinstance(given, dict):
-        return {key: _mapped(x, function) for key, x in given.items()}
-    return given
+def _mapped(structure: object, function: Callable[[Shadow], object]) -> Any:
+    if isinstance(structure, Shadow):
+        return function(structure)
+    if isinstance(structure, list | tuple):
+        return type(structure)(_mapped(x, function) for x in structure)
+    if isinstance(structure, dict):
+        return {key: _mapped(x, function) for key, x in structure.items()}
+    return structure

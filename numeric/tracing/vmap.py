@@ -1,6 +1,7 @@
-"""vmap: functions of Tensors over batches.
+"""``vmap``: apply functions of Tensors to batches.
 
-The function is traced for one slice, and its expression gets a leading axis (``symdiff.batch``).
+It traces the function for one slice, and adds a leading axis to the expression with
+``symdiff.batch``.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function that applies ``func`` to each slice of its arguments, at once.
+    """Return the function that applies ``func`` to all slices of its arguments at once.
 
-    ``func`` is traced for one slice, without values; its formula gets a leading axis, and is one
+    ``func`` is traced for one slice, without values.  Its formula gets a leading axis, and is one
     recorded operation.  Tensors that it finds elsewhere are the same for all slices.
 
     Args:
-        func: of tensors, nested in tuples, lists and dicts.
-        in_dims: the axis along which arguments are sliced; None for those that are not; nested
-            like the arguments, or a number for all.
-        out_dims: where the results have the axis of slices, in the same way.
-        randomness: "error" refuses random numbers that are drawn inside; with "same" they are
-            the same for all slices, with "different" there are others for each.
+        func: a function of tensors, nested in tuples, lists and dicts.
+        in_dims: the axis of slices in the arguments, or None for an argument without slices; nested
+            like the arguments, or one value for all.
+        out_dims: the axis of slices in the results, in the same form.
+        randomness: "error" raises if the function draws random numbers; "same" draws the same ones
+            for all slices, "different" draws other ones for each.
         chunk_size: accepted for PyTorch's sake.
 
-    Raises ValueError for axes that do not fit, RuntimeError where values of slices decide what is
-    done, naming the user's line.
+    Raises ValueError for axes that do not fit.  Raises RuntimeError if values of slices decide the
+    control flow, and names the user's line.
 
     >>> import numeric as torch
     >>> torch.func.vmap(torch.dot)(torch.ones(2, 3), torch.ones(2, 3))
@@ -75,8 +76,8 @@ def vmap(
         tree, tensors = flat(args)
         dims = _dims_of(in_dims, args, name)
 
-        def call(whole: list[Tensor]) -> object:
-            answer = func(*filled(tree, whole), **kwargs)
+        def call(operands: list[Tensor]) -> object:
+            answer = func(*filled(tree, operands), **kwargs)
             _check_results(name, answer)
             return answer
 
@@ -93,18 +94,18 @@ def _mapped(
     randomness: str,
     name: str,
 ) -> Any:
-    """``call`` of each slice of those tensors that have an axis in ``dims``, at once."""
+    """Apply ``call`` to all slices at once of the tensors with an axis in ``dims``."""
     places = [i for i, d in enumerate(dims) if d is not None]
     batched = [_led(tensors[i], dims[i]) for i in places]
     n = _length(batched)
 
     def of_slices(slices: list[Tensor]) -> object:
-        whole = list(tensors)
+        operands = list(tensors)
         for i, x in zip(places, slices, strict=True):
-            whole[i] = x
-        return call(whole)
+            operands[i] = x
+        return call(operands)
 
-    # A trace even where no other is: no slice has values that the function might look at.
+    # Trace always, unlike other transforms: one run for all slices has no values to read.
     trace = Inner("vmap", randomness, n)
     capture = traced(of_slices, batched, [_slice(x) for x in batched], trace, False)
     moves = _out_dims(out_dims, capture.tree, name)
@@ -115,12 +116,12 @@ def _mapped(
 
 
 def _led(x: Tensor, dim: int | None) -> Tensor:
-    """The tensor with the axis of slices in front."""
+    """Return the tensor with the axis of slices moved to the front."""
     return x.movedim(dim, 0) if dim else x
 
 
 def _length(batched: Sequence[Tensor]) -> int:
-    """How many slices there are."""
+    """Return the number of slices; raises ValueError unless all tensors have the same."""
     sizes: list[int] = [x._array.shape[0] for x in batched]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over")
@@ -149,10 +150,10 @@ def _run(
     n: int,
     moves: Sequence[int | None],
 ) -> list[Tensor]:
-    """The results for all slices, with a leading axis but where there is to be none.
+    """Return the results for all slices, with a leading axis unless ``moves`` has None.
 
-    Each symbol of a slice becomes one with a leading axis, and ``batch`` does the rest; numbers
-    that each slice has drawn are symbols like the arguments.
+    Each symbol of a slice becomes a symbol with a leading axis, and ``batch`` does the rest.
+    Random numbers that differ between slices are symbols like the arguments.
     """
     assert capture.exprs is not None
     outs = [*capture.exprs, *counted(capture.checks)]
@@ -167,16 +168,16 @@ def _run(
     known = dict(zip(slices, full, strict=True))
     led = [*[d is not None for d in moves], *[True] * len(capture.checks)]
     try:
-        # The key has what ``full`` is made of, and what the run of a slice gave.
+        # The key determines ``full`` and the formula of a slice.
         function = program(
             ("vmap", n, len(trace.draws), tuple(led), capture.key()),
             lambda: (_batches(outs, led, known, n), [*full, *capture.outer_symbols]),
         )
     except Unsupported as error:
         raise RuntimeError(f"vmap: `{name}` has no formula for a batch ({error})") from None
-    # In the order of the program's inputs.
-    given = [*batched, *(x for _, x in trace.draws), *capture.outer]
-    return executed(function, given, capture.kinds, capture.checks)
+    # Keep the order of the program's inputs.
+    inputs = [*batched, *(x for _, x in trace.draws), *capture.outer]
+    return executed(function, inputs, capture.kinds, capture.checks)
 
 
 def _share(
@@ -185,7 +186,7 @@ def _share(
     batched: Sequence[Tensor],
     moves: Sequence[int | None],
 ) -> None:
-    """Let results be views of arguments, or of one another, where those of a slice are."""
+    """Make results views of arguments, or of one another, if the results of a slice are."""
     sliced = [i for i, d in enumerate(moves) if d is not None]
     views = placed(capture.given, [capture.results[i] for i in sliced])
     share([results[i] for i in sliced], batched, views, 1)
@@ -194,46 +195,46 @@ def _share(
 def _batches(
     outs: Sequence[Expr], led: Sequence[bool], known: dict[Expr, Expr], n: int
 ) -> list[Expr]:
-    """The expressions for all slices, with a leading axis where they are to have it."""
+    """Return the expressions for all slices, with a leading axis where ``led`` is true."""
     free = {x for y in outs for x in y.free_symbols}
     used = {x: z for x, z in known.items() if x in free}
-    # ``batch`` takes free symbols alone, and one at least.
+    # ``batch`` accepts free symbols only, and at least one.
     wide = batch(outs, used) if used else [broadcast_to(y, (n, *y.shape)) for y in outs]
     return [z if lead else y for y, z, lead in zip(outs, wide, led, strict=True)]
 
 
 def _slice(x: Tensor) -> Tensor:
-    """Something that has the shape and dtype of a slice, and lies in memory as it does."""
+    """Return a tensor with the shape, dtype and memory layout of a slice."""
     array = x._array
     if isinstance(array, Shadow):
         array = array.layout
-    # An empty batch has no slice; the function is traced all the same, for the shapes of results.
+    # An empty batch has no slice, but the trace must still find the shapes of results.
     if not array.shape[0]:
         return blank(np.empty(array.shape[1:], array.dtype))
-    # Only its layout is asked for, so that the first one does for all.
+    # All slices have the same layout: take the first.
     return blank(array[0])
 
 
 def _dims_of(in_dims: object, args: tuple[object, ...], name: str) -> list[int | None]:
-    """The mapped axis of each tensor, not negative; None where there is none."""
-    told = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    """Return the mapped axis of each tensor, not negative, or None."""
+    prefix = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
-            f"{told}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
+            f"{prefix}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
             f"structure of inputs, got: {type(in_dims)}."
         )
-    pairs = list(_spread(in_dims, args, told))
+    pairs = list(_spread(in_dims, args, prefix))
     out: list[int | None] = []
     for d, x in pairs:
         if d is not None and not isinstance(d, int):
             raise ValueError(
-                f"{told}: Got in_dim={d} for an input but in_dim must be either an integer "
+                f"{prefix}: Got in_dim={d} for an input but in_dim must be either an integer "
                 "dimension or None."
             )
         if not isinstance(x, Tensor):
             if d is not None:
                 raise ValueError(
-                    f"{told}: Got in_dim={d} for an input but the input is of type {type(x)}. We "
+                    f"{prefix}: Got in_dim={d} for an input but the input is of type {type(x)}. We "
                     "cannot vmap over non-Tensor arguments, please use None as the respective "
                     "in_dim"
                 )
@@ -241,15 +242,15 @@ def _dims_of(in_dims: object, args: tuple[object, ...], name: str) -> list[int |
         ndim = x._array.ndim
         if d is not None and not -ndim <= d < ndim:
             raise ValueError(
-                f"{told}: Got in_dim={d} for some input, but that input is a Tensor of "
+                f"{prefix}: Got in_dim={d} for some input, but that input is a Tensor of "
                 f"dimensionality {ndim} so expected in_dim to satisfy -{ndim} <= in_dim < {ndim}."
             )
         out.append(None if d is None else d % ndim)
     return out
 
 
-def _spread(d: object, arg: object, told: str) -> Iterator[tuple[Any, object]]:
-    """A specification of axes with each part of an argument."""
+def _spread(d: object, arg: object, prefix: str) -> Iterator[tuple[Any, object]]:
+    """Yield the axis that a nested specification assigns to each part of an argument."""
     if isinstance(d, int) or d is None:
         for part in contents(arg):
             yield d, part
@@ -257,32 +258,32 @@ def _spread(d: object, arg: object, told: str) -> Iterator[tuple[Any, object]]:
     if isinstance(arg, dict) and isinstance(d, dict):
         if arg.keys() == d.keys():
             for key in arg:
-                yield from _spread(d[key], arg[key], told)
+                yield from _spread(d[key], arg[key], prefix)
             return
     elif isinstance(arg, list | tuple) and isinstance(d, list | tuple) and len(arg) == len(d):
         for one, part in zip(d, arg, strict=True):
-            yield from _spread(one, part, told)
+            yield from _spread(one, part, prefix)
         return
     elif not isinstance(d, dict | list | tuple):
         yield d, arg
         return
     raise ValueError(
-        f"{told}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-        f"{d} but inputs has {type(arg).__name__}"
+        f"{prefix}: in_dims is not compatible with the structure of `inputs`. in_dims has "
+        f"structure {d} but inputs has {type(arg).__name__}"
     )
 
 
 def _out_dims(out_dims: object, tree: object, name: str) -> list[int | None]:
-    """The axis of slices in each result; None for those that are the same for all."""
-    told = f"vmap({name}, ..., out_dims={out_dims})(<inputs>)"
+    """Return the axis of slices in each result; None for a result without slices."""
+    prefix = f"vmap({name}, ..., out_dims={out_dims})(<inputs>)"
     try:
-        pairs = list(_spread(out_dims, tree, told))
+        pairs = list(_spread(out_dims, tree, prefix))
     except ValueError:
-        # What was raised speaks of inputs; this makes the error below, of results.
+        # The error names inputs: raise the one below instead, which names outputs.
         pairs = [(out_dims, None)]
     if any(not (d is None or isinstance(d, int)) for d, _ in pairs):
         raise ValueError(
-            f"{told}: out_dims is not compatible with the structure of `outputs`. out_dims has "
+            f"{prefix}: out_dims is not compatible with the structure of `outputs`. out_dims has "
             f"structure {out_dims} but outputs has structure {tree}"
         )
     return [d for d, _ in pairs]

@@ -217,7 +217,7 @@ REFUSED = {
     "no length": (
         lambda: torch.func.scan(lambda c, x: (c, None), S),
         ValueError,
-        "nothing tells the number of steps",
+        "the number of steps is not known",
     ),
     "values that decide": (
         lambda: torch.func.scan(lambda c, x: (c if x > 0 else -c, None), S, V),
