@@ -62,7 +62,7 @@ def factor():
     return 2
 
 
-@all_cases("a, b", [(1, 2), (2, 4)], least=2)
+@all_cases(("a", "b"), [(1, 2), (2, 4)], least=2)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_other_parameters_are_those_of_pytest(factor, a, b, sign):
     assert sign * factor * a == sign * b
@@ -76,9 +76,14 @@ def test_a_decorated_test_names_the_cases_that_fail():
     with pytest.raises(AssertionError, match=r"(?s)1 of 3 cases fail:\n    <2>: AssertionError"):
         odd()
 
-    @all_cases("f, n", [(abs, 2), (max, 3)], least=2)
+    @all_cases(("f", "n"), [(abs, 2), (max, 3)], least=2)
     def fails(f, n):
         raise ValueError
 
     with pytest.raises(AssertionError, match=r"(?s)abs-2: ValueError.*max-3: ValueError"):
         fails()
+
+
+def test_a_case_does_not_skip_the_others():
+    with pytest.raises(TypeError, match="one: a case must not skip: reason"):
+        check_all([("one", ("reason",)), ("two", ("reason",))], pytest.skip, least=2)

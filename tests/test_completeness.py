@@ -42,6 +42,7 @@ from symdiff.transforms.sized import Sized
 from symdiff.transforms.while_loops import Steps
 from tests import test_batched, test_table
 from tests.support import decomposed, oracles
+from tests.support.cases import all_cases
 from tests.support.differences import listed
 from tests.support.strategies import FAMILIES, programs
 
@@ -133,7 +134,7 @@ def _elements(node: Expr) -> int:
 
 
 OPS = concrete_ops()
-each_op = pytest.mark.parametrize("cls", OPS, ids=lambda cls: cls.__name__)
+each_op = all_cases("cls", OPS, least=74)
 
 
 @each_op
@@ -423,7 +424,7 @@ NUMERIC = [
 ]
 
 
-@pytest.mark.parametrize("name", [*PUBLIC, *(f"numeric.{name}" for name in NUMERIC)])
+@all_cases("name", [*PUBLIC, *(f"numeric.{name}" for name in NUMERIC)], least=673)
 def test_a_public_name_has_a_contract_and_an_example(name):
     module: Any = nm if name.startswith("numeric.") else sd
     thing = getattr(module, name.split(".")[-1])

@@ -22,6 +22,7 @@ import symdiff as sd
 from numeric.lowering import derivatives
 from symdiff.errors import ShapeError
 from symdiff.graph import axes, number
+from tests.support.cases import all_cases
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -208,7 +209,7 @@ def test_the_table_of_folders_is_that_of_the_tree():
 PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@all_cases("page", PAGES, ids=lambda page: page.name, least=69)
 def test_files_that_a_page_names_are_there(page):
     named = re.findall(
         r"`((?:symdiff|numeric|tests|docs|benchmarks|manual)/[\w./*]+)`", page.read_text()

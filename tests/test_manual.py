@@ -16,6 +16,7 @@ import numeric as nm
 import symdiff as sd
 from manual import assets, rooms
 from symdiff.subjects import OTHERS
+from tests.support.cases import all_cases
 from tests.test_walks import BLOCK
 
 ROOT = Path(__file__).parent.parent
@@ -117,7 +118,7 @@ def anchors(path, page, text):
 PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@all_cases("page", PAGES, ids=lambda page: page.name, least=69)
 def test_links_lead_somewhere(page):
     assert list(broken(page, page.read_text())) == []
 

@@ -18,6 +18,7 @@ from hypothesis import given
 import numeric as nm
 import symdiff as sd
 from tests.support.budget import sample
+from tests.support.cases import all_cases
 from tests.support.cells import cells, each, floats, pulled, pushed, sqrt
 
 # A few roots, each rounded twice, and sums of terms of one sign.
@@ -339,7 +340,7 @@ def test_what_is_ignored_is_not_there(program):
 
 
 @pytest.mark.parametrize("n", [1, 4])
-@pytest.mark.parametrize("kinds", list(itertools.product(list(CUTS)[:4], repeat=3)))
+@all_cases("kinds", list(itertools.product(list(CUTS)[:4], repeat=3)), least=64)
 def test_what_covers_in_several_steps_leaves_no_mark(kinds, n):
     def cut(x):
         for kind in kinds:

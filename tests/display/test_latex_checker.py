@@ -6,6 +6,7 @@ import pytest
 
 from tests.display.gallery import GALLERY
 from tests.display.latex_checker import ARITY, Fault, check
+from tests.support.cases import all_cases
 
 ACCEPTED = [
     "x",
@@ -100,7 +101,7 @@ def test_what_mathjax_sets_is_accepted(latex):
     check(latex)
 
 
-@pytest.mark.parametrize("latex", FAULTS)
+@all_cases("latex", FAULTS, least=61)
 def test_faults_are_found(latex):
     with pytest.raises(Fault):
         check(latex)

@@ -14,6 +14,7 @@ from symdiff.interchange.parser import FUNCTIONS
 from tests.display.rows import reading
 from tests.display.test_latex_laws import called
 from tests.support.budget import FUZZ, sample
+from tests.support.cases import all_cases
 
 x, y, z = sd.symbols("x_r y_r z_r")
 
@@ -145,7 +146,7 @@ def test_every_sign_in_every_sign(outer):
 TYPED = sorted(name for name in FUNCTIONS if hasattr(sd, name))
 
 
-@pytest.mark.parametrize("name", TYPED)
+@all_cases("name", TYPED, least=147)
 def test_every_function_is_read_as_the_same_node(name):
     expr = called(name)
     assert reading(sd.text(expr), expr) is expr

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import numeric as torch
+from tests.support.cases import all_cases
 from tests.support.refusals import refusing
 
 F = torch.nn.functional
@@ -113,7 +114,7 @@ ANSWERS = {
 INTEGERS = (torch.Tensor.int, torch.Tensor.long, torch.Tensor.short, lambda x: x.to(torch.int64))
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@all_cases("name", ANSWERS, least=64)
 def test_answers(name):
     call, expected = ANSWERS[name]
     found = call()

@@ -3,6 +3,7 @@
 import pytest
 
 import numeric as torch
+from tests.support.cases import all_cases
 
 
 def _words(text):
@@ -104,8 +105,10 @@ _PLACES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("place", "name"), [(place, name) for place, (_, names) in _PLACES.items() for name in names]
+@all_cases(
+    ("place", "name"),
+    [(place, name) for place, (_, names) in _PLACES.items() for name in names],
+    least=492,
 )
 def test_name(place, name):
     """The name leads to something that can be called, or to a dtype, a class or a module."""

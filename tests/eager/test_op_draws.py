@@ -17,6 +17,7 @@ from numeric.eager.recording import apply
 from symdiff import functions as sd
 from tests.eager import op_table
 from tests.eager.op_table import listed
+from tests.support.cases import all_cases
 
 WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32")
 # Rows of selections that say a dtype themselves, or write numbers that are no integers.
@@ -63,7 +64,7 @@ def test_selections_keep_every_dtype(row):
 UNTRACED = ("[mask of all]", "[mask] = 0-d", "t_")
 
 
-@pytest.mark.parametrize("row", SELECTING, ids=lambda r: r.name)
+@all_cases("row", SELECTING, ids=lambda r: r.name, least=146)
 def test_traced_selections_keep_dtypes(row):
     """Compiled and mapped, of truth values and of integers narrower than those of formulas."""
     if row.name in UNTRACED:

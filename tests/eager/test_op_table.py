@@ -5,6 +5,7 @@ import pytest
 
 import numeric
 from tests.eager import op_examples, op_table, record
+from tests.support.cases import all_cases
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +13,6 @@ def recorded():
     return record.load_operations()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", op_examples.ROWS, ids=lambda r: r.name)
 def test_row(row, recorded):
     wrong = list(differences(row, recorded[0][row.name]))
@@ -38,7 +38,7 @@ def differences(row, facts):
         )
 
 
-@pytest.mark.parametrize("name", op_table.REFUSED)
+@all_cases("name", op_table.REFUSED, least=118)
 def test_refused(name, recorded):
     expected = recorded[1][name]
     assert expected, "PyTorch refuses it"

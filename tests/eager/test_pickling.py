@@ -15,6 +15,7 @@ import numeric as torch
 import symdiff as sd
 from numeric.eager import operations
 from tests.eager.test_rules_recording import NAMES
+from tests.support.cases import all_cases
 
 X, Y = sd.symbols("x y")
 F = torch.lower(sd.sin(X) * Y, (X, Y))
@@ -158,7 +159,7 @@ def test_retained_gradients_stay_retained():
     assert (h2.retains_grad, h2.grad.tolist()) == (True, [4.0, 8.0])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@all_cases("name", NAMES, least=108)
 def test_every_operation_and_its_derivative_can_be_pickled(name):
     found = []
     for change in (again, tuple):

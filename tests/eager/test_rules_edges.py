@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, ours, torch
+from tests.support.cases import all_cases
 from tests.support.refusals import refused
 from tests.support.tensor_checks import check_all, check_backward, check_derivatives
 
@@ -170,7 +171,7 @@ SLOPES = {
 }
 
 
-@pytest.mark.parametrize("name", SLOPES)
+@all_cases("name", SLOPES, least=59)
 def test_slopes_at_edges(name):
     """Rules 49-56: kinks, bounds, ties and zeros, as each row says."""
     f, at, expected = SLOPES[name]

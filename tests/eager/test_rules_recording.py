@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.eager.chosen import check, leaf, names, torch
+from tests.support.cases import all_cases
 from tests.support.refusals import refused
 from tests.support.tensor_checks import check_backward, check_constant, check_leaf
 
@@ -278,7 +279,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@all_cases("name", NAMES, least=108)
 def test_node_names(name):
     """Rule 4: the class of the node, and ``name()``, are PyTorch's."""
     fn = NAMES[name](leaf([[1.0, 2.0], [3.0, 4.0]])).grad_fn

@@ -8,6 +8,7 @@ import pytest
 import numeric as nm
 import symdiff as sd
 from symdiff.errors import ShapeError, Unsupported
+from tests.support.cases import all_cases
 
 v, w, u = sd.symbol("v", "n"), sd.symbol("w", "n"), sd.symbol("u", "n")
 A, S = sd.symbol("A", ("n", "m")), sd.symbol("S", ("n", "n"))
@@ -271,7 +272,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
+@all_cases("name", ROWS, least=72)
 def test_what_is_said(name):
     error, message, call = ROWS[name]
     with pytest.raises(error, match=message):

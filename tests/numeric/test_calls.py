@@ -20,6 +20,7 @@ from symdiff.graph import ops
 from symdiff.graph.node import topological
 from symdiff.scalars.formula import arity
 from tests.support.budget import sample
+from tests.support.cases import all_cases
 from tests.support.orders import order_count
 from tests.support.strategies import FAMILIES, programs_at_points
 
@@ -114,7 +115,7 @@ def test_random_programs_called_again(drawn, random):
 LINE = np.array([0.0, 1.0, -1.0, 0.5, 3.0, -2.5, 1e-300, 1e300, np.inf, -np.inf, np.nan])
 
 
-@pytest.mark.parametrize("name", sorted(NUMPY))
+@all_cases("name", sorted(NUMPY), least=147)
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_no_function_returns_its_operand(name, kind):
     """Not where that is the value, either: at zeros, for an order of 0, among infinities."""

@@ -12,6 +12,7 @@ from numeric.lowering.node_kernels import kernel
 from symdiff.graph.axes import canonical
 from symdiff.graph.node import make
 from symdiff.graph.ops import contract_op, fill_op
+from tests.support.cases import all_cases
 
 RNG = np.random.default_rng(5)
 
@@ -141,7 +142,7 @@ def of_sizes(text, lengths):
 
 
 @pytest.mark.parametrize("lengths", [(3, 2, 4), (1,), (0, 2), (2, 0, 3), (1, 3)])
-@pytest.mark.parametrize("text", SUMMING)
+@all_cases("text", SUMMING, least=39)
 def test_sums_are_those_of_einsum(text, lengths):
     op, arrays = contraction(text), operands(text, of_sizes(text, lengths))
     result = computed(op, arrays)
@@ -170,7 +171,7 @@ def test_integers_and_single_precision_keep_their_dtype(text):
 
 
 @pytest.mark.parametrize("lengths", [(3, 2), (1, 2), (1,), (0,), (2, 0)])
-@pytest.mark.parametrize("text", [*NOT_SUMMING, "ijk->kj", "ij->jk", "ij->jj", "iij->jkj", "i->j"])
+@all_cases("text", [*NOT_SUMMING, "ijk->kj", "ij->jk", "ij->jj", "iij->jkj", "i->j"], least=17)
 def test_rearrangements_follow_the_definition(text, lengths):
     op, arrays = contraction(text), operands(text, of_sizes(text, lengths))
     result = computed(op, arrays)
@@ -268,7 +269,7 @@ MASKED = [t for t in SUMMING if "," in t]
 
 
 @pytest.mark.parametrize("lengths", [(3, 2, 4), (2, 1), (2, 0)])
-@pytest.mark.parametrize("text", MASKED)
+@all_cases("text", MASKED, least=32)
 def test_a_zero_of_a_masked_operand_wins_over_inf_and_nan(text, lengths):
     arrays = operands(text, of_sizes(text, lengths))
     for k in range(len(arrays)):

@@ -21,6 +21,7 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.node import make
 from symdiff.scalars.formula import kernel_symbol
+from tests.support.cases import all_cases
 
 RNG = np.random.default_rng(8)
 INF, NAN = math.inf, math.nan
@@ -131,7 +132,7 @@ def test_powers(p):
         assert abs(b - expected) <= (4 + abs(p) * abs(math.log(a))) * EPS * expected
 
 
-@pytest.mark.parametrize("p", EXPONENTS)
+@all_cases("p", EXPONENTS, least=17)
 @pytest.mark.parametrize("q", [1, -1, 2, Fraction(-1, 2)])
 def test_products_of_two_powers(p, q):
     x, y = uniform(2, 20, low=0.5, high=3.0)
@@ -187,7 +188,7 @@ REFERENCE = {  # name: (scalar function, domain of each operand)
 }
 
 
-@pytest.mark.parametrize("name", REFERENCE)
+@all_cases("name", REFERENCE, least=18)
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 1, 3)])
 def test_primitives_apply_to_each_element(name, shape):
     function, (low, high) = REFERENCE[name]

@@ -15,6 +15,7 @@ from numeric.lowering.kernels.sequences import line
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.graph.lengths import Length, LengthLetter
 from symdiff.graph.node import topological
+from tests.support.cases import all_cases
 
 V, A = sd.symbol("v", "n"), sd.symbol("A", ("n", "m"))
 
@@ -204,7 +205,7 @@ def test_values_and_derivatives_at_every_length(name):
             nm.lower(y, [V, A])(*data(least - 1, 2))
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@all_cases("name", FORMULAS, least=131)
 def test_a_formula_bound_to_numbers_is_that_of_numbers(name):
     f = of(name)
     v, a = sd.symbol("v", 6), sd.symbol("A", (6, 2))

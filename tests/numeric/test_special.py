@@ -22,6 +22,7 @@ from numeric.special import MATH, NUMPY, integrals, needs_scipy, tails, zetas
 from symdiff.errors import Unsupported
 from symdiff.scalars import vocabulary as v
 from symdiff.scalars.formula import MPMATH, VOCABULARY, arity
+from tests.support.cases import all_cases
 from tests.support.orders import order_count
 from tests.support.refusals import refused
 from tests.support.scalar_oracle import (
@@ -67,7 +68,7 @@ OF_INTEGERS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(name for name in VOCABULARY if not order_count(name)))
+@all_cases("name", sorted(name for name in VOCABULARY if not order_count(name)), least=107)
 def test_dtypes(name):
     count, inside = arity(name), 2 if name.startswith("acosh") else 0.5
     single = NUMPY[name](*[np.full(2, inside, np.float32)] * count)
@@ -94,7 +95,7 @@ def test_orders_broadcast(name):
     assert function(1, *more, np.empty((2, 0)), *rest).shape == (2, 0)
 
 
-@pytest.mark.parametrize("name", sorted(VOCABULARY))
+@all_cases("name", sorted(VOCABULARY), least=147)
 def test_nan_is_passed_on(name):
     count = arity(name)
     if issubclass(VOCABULARY[name], v.Stepwise) and name not in ("sign", "step", "floor", "ceil"):
@@ -115,7 +116,7 @@ def test_nan_is_passed_on(name):
             assert math.isnan(MATH[name](*args)), k
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("name", "point", "wanted"),
     [
         ("sigmoid", (math.inf,), 1.0),
@@ -181,6 +182,7 @@ def test_nan_is_passed_on(name):
         ("mod", (-7.5, 2.0), 0.5),
         ("clip", (5.0, 2.0, 1.0), 1.0),
     ],
+    least=62,
 )
 def test_far_and_singular_points_are_silent(name, point, wanted):
     with warnings.catch_warnings():

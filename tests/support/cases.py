@@ -32,6 +32,8 @@ def check_all(
             check(*arguments)
         except (ImportError, SyntaxError):
             raise
+        except pytest.skip.Exception as skip:
+            raise TypeError(f"{name}: a case must not skip: {skip}") from skip
         except (Exception, pytest.fail.Exception) as error:
             failures.append((str(name), error))
     if failures:
@@ -46,15 +48,20 @@ def check_all(
 
 
 def all_cases(
-    names: str, values: Iterable[Any], *, least: int, ids: Callable[[Any], object] | None = None
+    names: str | tuple[str, ...],
+    values: Iterable[Any],
+    *,
+    least: int,
+    ids: Callable[[Any], object] | None = None,
 ) -> Callable[[Callable[..., object]], Callable[..., None]]:
     """Replace ``pytest.mark.parametrize`` by one test that checks all values and reports failures.
 
-    ``names`` are those of parameters, separated by commas.  The other parameters of the test stay
-    fixtures, or are those of another decorator; all values share one instance of a fixture.
+    ``names`` are one parameter's name, or a tuple of names whose values are tuples.  The other
+    parameters of the test stay fixtures, or those of another decorator; all values share one
+    instance of a fixture.
     """
-    listed, several = list(values), "," in names
-    split = [name.strip() for name in names.split(",")]
+    split = (names,) if isinstance(names, str) else names
+    rows = [(value,) if isinstance(names, str) else tuple(value) for value in values]
 
     def title(value: Any) -> str:
         name = getattr(value, "__name__", value) if ids is None else ids(value)
@@ -63,9 +70,8 @@ def all_cases(
     def decorate(test: Callable[..., object]) -> Callable[..., None]:
         @functools.wraps(test)
         def check_every_case(**fixtures: Any) -> None:
-            rows = [value if several else (value,) for value in listed]
             check_all(
-                (("-".join(map(title, row)), tuple(row)) for row in rows),
+                (("-".join(map(title, row)), row) for row in rows),
                 lambda *row: test(**dict(zip(split, row, strict=True)), **fixtures),
                 least=least,
             )

@@ -21,6 +21,7 @@ import symdiff as sd
 from numeric import interpret
 from symdiff import functions
 from symdiff.functions import elementwise, indexing, products, reductions, shaping, special
+from tests.support.cases import all_cases
 from tests.support.numpys_values import Value
 
 RNG = np.random.default_rng(20261120)
@@ -500,8 +501,7 @@ VALUES = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("row", VALUES, ids=lambda row: row.title)
+@all_cases("row", VALUES, ids=lambda row: row.title, least=1434)
 def test_values_are_numpys(row):
     row.check()
 
@@ -830,7 +830,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("error", "says", "call"), REFUSED)
+@all_cases(("error", "says", "call"), REFUSED, least=85)
 def test_what_is_refused(error, says, call):
     with pytest.raises(error, match=says):
         call()

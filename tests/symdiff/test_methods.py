@@ -11,6 +11,7 @@ import numeric
 import symdiff as sd
 from symdiff import guesses
 from symdiff.interchange import numpy_protocol
+from tests.support.cases import all_cases
 
 A = np.array([[[0.3, -1.7, 2.2], [2.2, 0.4, -0.6]]])
 SQUARE = np.array([[2.0, 0.5, -1.0], [0.25, 3.0, 0.75], [-0.5, 1.5, 4.0]])
@@ -57,7 +58,7 @@ DESCRIBED = {"ndim", "shape", "size", "dtype"}
 METHODS = {name for name in set(dir(np.ndarray)) - DESCRIBED if hasattr(A, name)} - {"tostring"}
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@all_cases("name", sorted(METHODS), least=161)
 def test_a_method_of_arrays_is_here_or_says_what_is(name):
     if name.startswith("_"):
         return

@@ -18,6 +18,7 @@ from symdiff.interchange.numpy_protocol import (
     SCIPY,
     UFUNCS,
 )
+from tests.support.cases import all_cases
 
 RNG = np.random.default_rng(3)
 V = RNG.uniform(0.2, 0.9, 6)
@@ -67,7 +68,7 @@ MATRICES = {
 }
 
 
-@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+@all_cases("ufunc", UFUNCS, ids=lambda u: u.__name__, least=77)
 def test_ufuncs(ufunc):
     name = ufunc.__name__
     if name in MATRICES:
@@ -94,7 +95,7 @@ def test_heaviside_and_infinities():
         compare(function, x)
 
 
-@pytest.mark.parametrize("name", SCIPY)
+@all_cases("name", SCIPY, least=76)
 def test_scipys_functions(name):
     ufunc = getattr(scipy.special, name, None) or getattr(scipy.special._ufuncs, name)
     orders = {"jn": 2, "jv": 2, "yn": 2, "yv": 2, "iv": 2, "kn": 2, "kv": 2, "expn": 2}
@@ -245,7 +246,7 @@ NAMED = [
 ]
 
 
-@pytest.mark.parametrize(("error", "named", "call"), NAMED)
+@all_cases(("error", "named", "call"), NAMED, least=52)
 def test_refusals_name_what_is_refused(error, named, call):
     with pytest.raises(error, match=named):
         call(sd.symbol("x", 3))
@@ -425,7 +426,7 @@ def call_of(function):
     return function, S if function in SQUARE else A
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda g: f"{g.__module__}.{g.__name__}")
+@all_cases("function", FUNCTIONS, ids=lambda g: f"{g.__module__}.{g.__name__}", least=148)
 def test_functions(function):
     call, array = call_of(function)
     compare(call, array)
@@ -521,13 +522,13 @@ def of_numpy(name):
     return getattr(getattr(np, module) if module else np, last)
 
 
-@pytest.mark.parametrize("name", AUTOGRAD.split())
+@all_cases("name", AUTOGRAD.split(), least=187)
 def test_every_function_of_autograd_is_supported_or_refused_with_a_reason(name):
     function = of_numpy(name)
     assert (function in UFUNCS or function in FUNCTIONS) != (function in REFUSED)
 
 
-@pytest.mark.parametrize("function", REFUSED, ids=lambda g: g.__name__)
+@all_cases("function", REFUSED, ids=lambda g: g.__name__, least=70)
 def test_what_is_refused_says_why(function):
     x, m = sd.symbol("x", 3), sd.symbol("m", (3, 3))
     calls = [

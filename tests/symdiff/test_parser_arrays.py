@@ -19,6 +19,7 @@ from symdiff import ParseError
 from symdiff.contexts import allowance, listed
 from symdiff.interchange.parser import FUNCTIONS
 from symdiff.interchange.parser.arguments import PUBLIC, Kind, declared
+from tests.support.cases import all_cases
 
 x, y = sd.symbols("x y")
 i, k = sd.symbol("i", dtype=int), sd.symbol("k", 2, dtype=int)
@@ -117,7 +118,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("text", SAME + CALLS)
+@all_cases("text", SAME + CALLS, least=309)
 def test_texts_are_what_python_makes_of_them(text):
     # Python divides numbers of its own as floats, and has functions of these names.
     meant = eval(text, {**vars(sd), **NAMES, "__builtins__": {}})
@@ -361,7 +362,7 @@ def test_programs_have_numpys_values(seed, kind, depth):
 # What is refused ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@all_cases(
     ("text", "position", "says"),
     [
         ("A[0, 5]", 2, "out of bounds for axis 1 of length 3"),
@@ -440,6 +441,7 @@ def test_programs_have_numpys_values(seed, kind, depth):
         ("reshape(q, (" + "1, " * 64 + "3))", 11, "more than 64 axes"),
         ("q" + "[None]" * 64, 0, "more than 64 axes"),
     ],
+    least=75,
 )
 def test_refused(text, position, says):
     with pytest.raises(ParseError, match=says) as caught:

@@ -19,6 +19,7 @@ from symdiff.graph.algebra import size
 from symdiff.graph.leaves import dummy
 from symdiff.interchange import pickling
 from tests.support import oracles
+from tests.support.cases import all_cases
 from tests.test_batched import CASES
 from tests.test_completeness import OPS, nodes_of_ops
 
@@ -31,7 +32,7 @@ def again(value):
     return pickle.loads(pickle.dumps(value))
 
 
-@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+@all_cases("one", ALL, ids=lambda one: one.name, least=261)
 def test_every_op_comes_back_as_the_same_node(one):
     f = one.ours(oracles.inputs_of(one))
     if any(isinstance(node.op, ops.Constant) for node in sd.nodes(f)):

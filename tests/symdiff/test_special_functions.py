@@ -20,6 +20,7 @@ from symdiff.graph.algebra import primitive
 from symdiff.scalars.formula import MPMATH, VOCABULARY, arity
 from symdiff.scalars.vocabulary import FACTS
 from tests import accuracy
+from tests.support.cases import all_cases
 from tests.support.orders import order_count
 from tests.support.scalar_oracle import POLYNOMIALS, coefficients, elliptic, lambert_derivative
 
@@ -109,7 +110,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("says", "call"), REFUSED)
+@all_cases(("says", "call"), REFUSED, least=62)
 def test_numbers_that_are_no_orders_are_refused(says, call):
     with pytest.raises(ValueError, match=says):
         call()
@@ -217,7 +218,7 @@ AT_ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("expr", "at", "values"), AT_ENDS, ids=str)
+@all_cases(("expr", "at", "values"), AT_ENDS, ids=str, least=73)
 def test_values_and_derivatives_at_the_ends_of_a_domain(expr, at, values):
     """Of a float, of an array and by mpmath."""
     for order, wanted in enumerate(values):
@@ -252,7 +253,7 @@ def test_every_function_of_an_order_is_in_the_table():
     assert {name for name in of_order if FACTS[name].sympy} == set(OF_ORDER)
 
 
-@pytest.mark.parametrize("name", [name for name, f in VOCABULARY.items() if hasattr(f, "orders")])
+@all_cases("name", [name for name, f in VOCABULARY.items() if hasattr(f, "orders")], least=137)
 def test_orders_are_the_leading_constants_of_that_name(name):
     """They are called n or m, and have no derivative."""
     partials = getattr(VOCABULARY[name], "partials", None)

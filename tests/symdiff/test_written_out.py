@@ -12,6 +12,7 @@ from sympy.core.cache import clear_cache
 
 import symdiff as sd
 from symdiff.scalars import unevaluated
+from tests.support.cases import all_cases
 
 x = sd.symbol("x")
 q, u, v = sd.symbol("q", 2), sd.symbol("u", 2), sd.symbol("v", 3)
@@ -148,7 +149,7 @@ def test_formulas_without_conditions_get_none(name):
         assert not formula.atoms(sp.Derivative, sp.DiracDelta, sp.KroneckerDelta)
 
 
-@pytest.mark.parametrize("name", ALL)
+@all_cases("name", ALL, least=63)
 def test_conditions_say_something(name):
     """None is between numbers, none chooses between equal values, none stands in itself."""
     for expr in derivatives(*ALL[name]):
