@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_NUM_WORKERS ?= $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check mutants lint format coverage fuzz crosscheck accuracy notebooks look docs bench size clean
+.PHONY: help install demo test check quick mutants lint format coverage fuzz crosscheck accuracy notebooks look docs bench size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -53,6 +53,9 @@ test: lint ## everything in lint, then the fast tests, doctests and README's exa
 check: $(STAMP) ## what `make test` leaves out: slow tests, notebooks, planted faults of changed files
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow and not kills"
 	$(BIN)/python -m tests.mutants --changed --jobs $(JOBS)
+
+quick: $(STAMP) ## in 40 seconds, the tests that see most of what the changed files can break
+	$(BIN)/python -m tests.quick --jobs $(JOBS)
 
 mutants: $(STAMP) ## plant every fault of tests/mutants: the tests that each row names have to see it
 	$(BIN)/python -m tests.mutants --jobs $(JOBS)
