@@ -30,8 +30,8 @@ from numeric.check.differing import why as why
 from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch
-from numeric.check.gradchecks import gradcheck as gradcheck
-from numeric.check.gradchecks import gradgradcheck as gradgradcheck
+from numeric.autograd.gradchecks import gradcheck as gradcheck
+from numeric.autograd.gradchecks import gradgradcheck as gradgradcheck
 from numeric.check.recorded import Recorded as Recorded
 from numeric.check.references import Reference as Reference
 from numeric.check.references import reference as reference

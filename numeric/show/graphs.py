@@ -9,7 +9,7 @@ import numpy as np
 from numeric.lowering.function import Function
 from numeric.lowering.reference import interpret
 from numeric.show.drawings import Drawing
-from numeric.show.records import is_recorded, recorded
+from numeric.autograd.record_diagrams import is_recorded, recorded
 from numeric.show.values import shortened
 from symdiff.calculus.derivative import cotangents
 from symdiff.display.graphs import diagram, inputs_of, outputs_of, seeds_of

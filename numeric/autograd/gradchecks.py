@@ -9,7 +9,7 @@ import numpy as np
 from numeric import autograd
 from numeric.autograd.checking import backward_and_weights, checked
 from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, jacobians
-from numeric.check.jacobians import (
+from numeric.autograd.jacobians import (
     SCATTERS,
     Derived,
     Numerical,
