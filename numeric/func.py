@@ -11,6 +11,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
+from numeric import tensors as _tensors  # noqa: F401  # first: its operations, as users have them
 from numeric.autograd.evaluations import (
     GRADIENT,
     HESSIANS,

@@ -19,6 +19,7 @@ from collections import defaultdict
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
+from numeric import tensors as _tensors  # noqa: F401  # first: its operations, as users have them
 from numeric.eager.dtypes import float32, float64, get_default_dtype
 from numeric.eager.refusals import user_level
 from numeric.eager.tensor import Tensor

@@ -1,7 +1,9 @@
-"""The declarations of what the modules of operations add to ``Tensor``, for type checkers.
+"""What the half of Tensors adds, for those who do not load it.
 
-``python -m tests.tensor_stub`` writes them to ``numeric/_tensor_methods.pyi``; a test holds the
-file equal to what this module makes of the class as it is at run time.
+``python -m tests.tensor_stub`` writes the declarations of what the modules of operations add to
+``Tensor``, for type checkers, to ``numeric/_tensor_methods.pyi``, and the public names to
+``numeric/_tensor_names.py``; a test holds the files equal to what this module makes of the half as
+it is at run time.
 """
 
 from __future__ import annotations
@@ -9,15 +11,20 @@ from __future__ import annotations
 import builtins
 import inspect
 import re
+from collections import defaultdict
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numeric
 import numeric.nn
 import numeric.optim  # whatever adds methods is imported
+from numeric import tensors
 from numeric.eager.tensor import Tensor
+from symdiff.subjects import home
 
 PATH = Path(inspect.getfile(numeric)).with_name("_tensor_methods.pyi")
+NAMES = PATH.with_name("_tensor_names.py")
 
 _HEAD = '''\
 """What the modules of operations add to ``Tensor``: written by ``python -m tests.tensor_stub``."""
@@ -41,6 +48,16 @@ from symdiff.graph.expr import Expr
 
 class TensorMethods:
 '''
+_NAMES_HEAD = '''\
+"""The public names of Tensors by module, in brackets by kind: ``python -m tests.tensor_stub``.
+
+``numeric`` lists them without loading what they name.
+"""
+
+from __future__ import annotations
+
+TENSOR_NAMES = {
+'''
 # An operator is asked for anything, and answers NotImplemented to what it does not know: for the
 # caller that is a TypeError.
 _OPERATORS = re.compile(
@@ -63,6 +80,19 @@ def declarations() -> str:
     }
     # The file is read by formatters, too: methods first by kind, then by name.
     return _HEAD + "".join(_declared(name, added[name]) for name in sorted(added))
+
+
+def names() -> str:
+    """The text of the file of public names."""
+    homes = defaultdict(list)
+    for name in sorted(tensors.__all__):
+        homes[home(getattr(tensors, name)).removeprefix("numeric.")].append(name)
+    wrapped = {
+        place: fill(" ".join(found), 96, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        for place, found in sorted(homes.items())
+    }
+    entries = [f'    "{place}": """\n{text}\n    """,\n' for place, text in wrapped.items()]
+    return f"{_NAMES_HEAD}{''.join(entries)}}}\n"
 
 
 def behind(member: Any) -> Any:
@@ -107,4 +137,5 @@ def _type(annotation: Any) -> str:
 
 if __name__ == "__main__":
     PATH.write_text(declarations())
-    print(PATH)
+    NAMES.write_text(names())
+    print(PATH, NAMES)

@@ -173,6 +173,12 @@ def test_the_declared_methods_of_tensors_are_those_at_run_time():
     )
 
 
+def test_the_listed_names_of_tensors_are_those_at_run_time():
+    assert tensor_stub.NAMES.read_text() == tensor_stub.names(), (
+        "python -m tests.tensor_stub writes them again"
+    )
+
+
 @pytest.mark.parametrize("module", MODULES.values())
 def test_the_public_list_is_what_is_there(module):
     thing = importlib.import_module(module)

@@ -8,13 +8,13 @@ import numpy as np
 
 from numeric import autograd
 from numeric.autograd.checking import backward_and_weights, checked
-from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, jacobians
 from numeric.autograd.jacobians import (
     SCATTERS,
     Derived,
     Numerical,
     mismatch_text,
 )
+from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, jacobians
 from numeric.check.lines import ROUNDINGS, unit_roundoff
 from numeric.eager.tensor import Tensor, wrap
 from numeric.lowering.function import Function

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from numeric.eager.tensor import Tensor, values_of, wrap
+from numeric.halves import load_tensors
 
 
 class _Kind(type):
@@ -38,6 +39,7 @@ class Variable(metaclass=_Kind):
                 UserWarning,
                 stacklevel=2,
             )
+        load_tensors()  # the module may have been imported by itself
         out = wrap(values_of(data) if isinstance(data, Tensor) else np.asarray(data))
         if volatile:
             out._volatile = out._special = True

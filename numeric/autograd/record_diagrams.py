@@ -24,13 +24,6 @@ if TYPE_CHECKING:
 _SMALL = 6  # elements of a tensor whose value is shown
 
 
-def is_recorded(f: object) -> bool:
-    """Whether ``f`` is a Tensor or a ``grad_fn``, or a sequence of them."""
-    if isinstance(f, tuple | list):
-        return bool(f) and all(isinstance(x, Tensor | Record | BackwardCFunction) for x in f)
-    return isinstance(f, Tensor | Record | BackwardCFunction)
-
-
 def recorded(f: object, limit: int, direction: str) -> Diagram:
     """Return the diagram of the record of a Tensor, a ``grad_fn`` or several of them.
 
@@ -118,14 +111,14 @@ def _end_lines(x: AccumulateGrad) -> list[str]:
     return [*lines, *_hooks(x)]
 
 
-def _saved(x: Node) -> list[str]:
+def _saved(x: Any) -> list[str]:
     """Describe the values that a node saved for its backward pass, and their roles."""
     if x.saved is None:
         return ["saved values are freed"]
     if x.foreign:
         names = ["saved" for _ in x.saved]
     else:
-        count = len(x.bound.of.xs)
+        count = len(x.bound.of.xs if x.bound else x.mask)  # a call of a Function has no bound op
         names = [f"saved {f'operand {place(k)}' if k < count else 'result'}" for k in x.kept()]
     lines = []
     for i, (name, a) in enumerate(zip(names, x.saved, strict=True)):

@@ -14,9 +14,9 @@
 """
 
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from numeric.autograd.standards import GradcheckError as GradcheckError
 from numeric.check.asserting import assert_gradients_match as assert_gradients_match
 from numeric.check.audit import audit as audit
 from numeric.check.balls import Enclosure as Enclosure
@@ -30,8 +30,6 @@ from numeric.check.differing import why as why
 from numeric.check.foreign import from_jax as from_jax
 from numeric.check.foreign import from_tensors as from_tensors
 from numeric.check.foreign import from_torch as from_torch
-from numeric.autograd.gradchecks import gradcheck as gradcheck
-from numeric.autograd.gradchecks import gradgradcheck as gradgradcheck
 from numeric.check.recorded import Recorded as Recorded
 from numeric.check.references import Reference as Reference
 from numeric.check.references import reference as reference
@@ -41,7 +39,13 @@ from numeric.check.report import Finding as Finding
 from numeric.check.report import GradientError as GradientError
 from numeric.check.report import Report as Report
 from numeric.guesses import CHECK
+from numeric.halves import load_tensors
 from symdiff.guesses import missing
+
+if TYPE_CHECKING:  # of the half of Tensors, which is loaded when they are first asked for
+    from numeric.autograd.gradchecks import gradcheck as gradcheck
+    from numeric.autograd.gradchecks import gradgradcheck as gradgradcheck
+    from numeric.autograd.standards import GradcheckError as GradcheckError
 
 __all__ = [
     "Certificate",
@@ -72,6 +76,13 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would accept every name as an attribute of the module
+    _OF_TENSORS = {
+        **dict.fromkeys(("gradcheck", "gradgradcheck"), "numeric.autograd.gradchecks"),
+        "GradcheckError": "numeric.autograd.standards",
+    }
 
     def __getattr__(name: str) -> object:
+        if name in _OF_TENSORS:
+            load_tensors()
+            return getattr(import_module(_OF_TENSORS[name]), name)
         raise missing("module 'numeric.check'", name, CHECK, sys.modules[__name__])

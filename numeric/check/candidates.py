@@ -12,6 +12,7 @@ import numpy as np
 from numeric.check.foreign import from_jax, from_tensors, from_torch
 from numeric.check.recorded import Recorded
 from numeric.check.sources import Lowered, Source, called, silent
+from numeric.halves import tensors
 from numeric.lowering.function import Function, lower
 from symdiff.graph.axis_lengths import bound_sizes, lengths
 from symdiff.graph.number import shortened
@@ -160,19 +161,22 @@ def _source(
 def with_derivatives(given: object) -> Source | None:
     """Return a source for a function whose type shows that it brings its own derivatives."""
     target = _unwrapped(given)
-    for package, make, types in (
-        ("numeric", from_tensors, ("autograd.Function",)),
-        ("torch", from_torch, ("autograd.Function", "nn.Module")),
-        ("jax", from_jax, ("custom_vjp", "custom_jvp")),
+    for make, kinds in (
+        (from_tensors, tensors.custom),
+        (from_torch, _loaded("torch", "autograd.Function", "nn.Module")),
+        (from_jax, _loaded("jax", "custom_vjp", "custom_jvp")),
     ):
-        lib = sys.modules.get(package)  # if the library is not loaded, the object cannot be of it
-        for path in types if lib else ():
-            kind = attrgetter(path)(lib)
-            if isinstance(given, kind) or isinstance(target, kind):
-                return make(given)
-            if isinstance(target, type) and issubclass(target, kind):
-                return make(target)
+        if isinstance(given, kinds) or isinstance(target, kinds):
+            return make(given)
+        if isinstance(target, type) and issubclass(target, kinds):
+            return make(target)
     return None
+
+
+def _loaded(package: str, *names: str) -> tuple[type, ...]:
+    """Return classes of a package; none if it is not loaded: the object cannot be of it then."""
+    library = sys.modules.get(package)
+    return tuple([attrgetter(name)(library) for name in names]) if library else ()
 
 
 def _unwrapped(given: object) -> Any:

@@ -12,7 +12,6 @@ from numeric.eager.operations import Op
 from numeric.eager.record import Node, absent, serial
 from numeric.eager.recording import FIXED, apply, apply_several, cast, noted, watched_version
 from numeric.eager.tensor import Tensor, edge_of, wrap
-from numeric.lowering import function as functions
 from numeric.modes import current
 from numeric.warnings_off import SILENCE, noise, set_noise
 from symdiff.functions.shaping import broadcast_to
@@ -94,9 +93,6 @@ def _as(value: object, kind: np.dtype) -> Any:
     if isinstance(value, Tensor):
         return value if value._array.dtype == kind else cast(value, kind)
     return value.astype(kind) if isinstance(value, np.ndarray) else value
-
-
-functions.eager(Tensor, called)
 
 
 # The record -------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 
 from numeric.guesses import FUNCTION
+from numeric.halves import tensors
 from numeric.lowering import derivatives
 from numeric.lowering.arguments import (
     Fixed,
@@ -136,23 +137,6 @@ def lower(
     return Function(ys, symbols, many, nodes, options, xs)
 
 
-class _Eager:
-    """What takes over when a Function is called with eager tensors."""
-
-    kind: type | tuple[type, ...] = ()
-    call: Callable[[Function, tuple[object, ...], dict[str, object]], object]
-
-
-_eager = _Eager()
-
-
-def eager(
-    kind: type, call: Callable[[Function, tuple[object, ...], dict[str, object]], object]
-) -> None:
-    """Let ``call(function, args, named)`` do the calls with arguments of class ``kind``."""
-    _eager.kind, _eager.call = kind, call
-
-
 class Function:
     """A lowered function: ``F(*arrays, **named)``; made by ``lower``.
 
@@ -229,8 +213,8 @@ class Function:
     def _called(self, /, *args: object, **named: object) -> object:
         found = None if named else self._signature.seen(args)
         if found is None:
-            if any(isinstance(value, _eager.kind) for value in (*args, *named.values())):
-                return _eager.call(self, args, named)
+            if any(isinstance(value, tensors.kinds) for value in (*args, *named.values())):
+                return tensors.call(self, args, named)
             found = self._signature.bind(args, named)
         return self._structured(self._programs.results(self._programs.value, *found))
 

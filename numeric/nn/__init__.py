@@ -8,6 +8,7 @@
 import sys
 from typing import TYPE_CHECKING
 
+from numeric import tensors as _tensors  # noqa: F401  # first: its operations, as users have them
 from numeric.guesses import NN
 from numeric.nn import functional, utils
 from numeric.nn.parameter import Parameter

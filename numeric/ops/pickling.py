@@ -22,6 +22,7 @@ from numeric.eager.record import AccumulateGrad, Constant, Known, Node, Record, 
 from numeric.eager.recording import Views
 from numeric.eager.specialised import Bound, Pullback, Specialised
 from numeric.eager.tensor import Tensor, counter, edge_of, method
+from numeric.halves import load_tensors
 from numeric.ops.conversions import own, remade
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ def _reduced_leaf(leaf: AccumulateGrad | Constant, _: object) -> tuple[object, .
 
 def _gone(cls: type[Leaf], label: str | None, shape: tuple[int, ...], kind: str) -> Leaf:
     """The end of a record at a leaf that nothing else holds."""
+    load_tensors()  # as below
     tensor = Tensor.__new__(Tensor)
     tensor._array, tensor._name = np.broadcast_to(np.zeros((), kind), shape), label
     return cls(tensor)
@@ -263,6 +265,7 @@ def _memory(a: np.ndarray) -> tuple[Any, ...]:
 def _tensor(
     cls: type[Tensor], memory: tuple[Any, ...], rg: bool, attached: dict[str, object]
 ) -> Tensor:
+    load_tensors()  # pickle imports this module by itself
     array = memory[0]
     if len(memory) > 1:
         _, shape, dtype, start, strides = memory

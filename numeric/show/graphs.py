@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.halves import tensors
 from numeric.lowering.function import Function
 from numeric.lowering.reference import interpret
 from numeric.show.drawings import Drawing
-from numeric.autograd.record_diagrams import is_recorded, recorded
 from numeric.show.values import shortened
 from symdiff.calculus.derivative import cotangents
 from symdiff.display.graphs import diagram, inputs_of, outputs_of, seeds_of
@@ -83,13 +83,13 @@ def draw(
     >>> t = nm.tensor([3.0], requires_grad=True)
     >>> record = nm.draw((t * t).sum())
     """
-    if is_recorded(f):
+    if _is_recorded(f):
         if wrt is not None or values is not None or seed is not None or graph != "forward":
             raise TypeError(
                 "draw: a record has its values, and its backward pass only; wrt, graph, values and "
                 "seed are for expressions (of a Tensor, t.expr)"
             )
-        return Drawing(recorded(f, limit, direction))
+        return Drawing(tensors.diagram(f, limit, direction))
     outputs = list(f.outputs) if isinstance(f, Function) else f
 
     def notes(shown: Sequence[Expr]) -> dict[Expr, list[str]]:
@@ -98,6 +98,13 @@ def draw(
         return _notes(shown, outputs, wrt, values, seed, graph)
 
     return Drawing(diagram("draw", outputs, wrt, graph, seed, limit, direction, notes))
+
+
+def _is_recorded(f: object) -> bool:
+    """Whether ``f`` is a Tensor or a ``grad_fn``, or a sequence of them."""
+    if isinstance(f, tuple | list):
+        return bool(f) and all(isinstance(x, tensors.recorded) for x in f)
+    return isinstance(f, tensors.recorded)
 
 
 def _notes(

@@ -296,6 +296,17 @@ def test_grad_fns_several_results_and_functions_of_the_users() -> None:
     assert len(drawn(a).lines) == 1
 
 
+def test_a_call_of_a_function_is_drawn() -> None:
+    x, y = sd.symbol("x", 2), sd.symbol("y", 2)
+    b = nm.tensor([1.0, 2.0], requires_grad=True)
+    chart = drawn(nm.lower(sd.sum(x * y), [x, y])(np.array([3.0, 4.0]), b))
+    assert lines_of(chart, "FunctionBackward0") == [
+        "FunctionBackward0",
+        "saved operand ① [3, 4]",
+        "saved operand ② [1, 2]",
+    ]
+
+
 def test_a_leaf_that_is_gone() -> None:
     t = (nm.ones(3, requires_grad=True) * 2).sum()
     assert lines_of(drawn(t), "AccumulateGrad")[1:] == ["the leaf is gone", "(3,)"]
