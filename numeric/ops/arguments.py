@@ -204,12 +204,12 @@ def explain_methods(cls: type) -> None:
             vars(cls)[name].__qualname__ = f"{cls.__qualname__}.{name}"  # by which pickles find it
 
 
-def _needs_frame(function: Callable[..., Any], skipped: int = 0) -> bool:
+def _needs_frame(function: Any, skipped: int = 0) -> bool:
     """Whether annotations say something of the arguments that the function does not check itself.
 
     Functions with a short way check theirs, and so do those that take lengths one by one.
     """
-    if function.__module__ == fast_paths.__name__:
+    if function.__globals__ is vars(fast_paths):  # its __module__ is the one that binds it
         return False
     # Read off the function itself: a signature takes six times as long, at every import.
     plain: Any = inspect.unwrap(function)

@@ -86,6 +86,16 @@ def test_the_import_loads_nothing_optional():
     assert ran.stdout.strip() == "[]"
 
 
+def test_functions_with_a_short_way_have_no_frame():
+    """They check their operands themselves; a frame would be a tenth of their time."""
+    framed = [
+        name
+        for name in ("sin", "exp", "relu", "add")
+        if hasattr(getattr(torch, name), "__wrapped__")
+    ]
+    assert framed == []
+
+
 @pytest.mark.slow
 def test_the_import_writes_no_frames():
     """What explains arguments is written by the first call of each function, and kept."""
