@@ -55,13 +55,13 @@ _audit(
 )
 _differences(
     "a-taylor-test-believes-every-gradient",
-    "    return WRONG if (left > bound).any() else RIGHT if told.all() else UNKNOWN",
+    "    return WRONG if (left > bound).any() else RIGHT if decided.all() else UNKNOWN",
     "    return WRONG if (left > 1e3 * bound).all() else RIGHT",
     "test_remainders.py::test_wrong_gradients",
 )
 _differences(
     "a-taylor-test-claims-what-rounding-hides",
-    "RIGHT if told.all() else UNKNOWN",
+    "RIGHT if decided.all() else UNKNOWN",
     "RIGHT",
     "test_where_nothing_can_be_told_it_is_said",
 )
@@ -73,7 +73,7 @@ _differences(
 )
 _differences(
     "gradcheck-leaves-inputs-moved",
-    "        array[place] = kept\n\n\ndef jacobians",
+    "        array[place] = original\n\n\ndef jacobians",
     "        pass\n\n\ndef jacobians",
     "test_the_input_is_restored_when_a_later_call_fails",
 )
@@ -85,14 +85,14 @@ _differences(
 )
 _certify(
     "the-least-error-is-reported",
-    "            kept.sort(key=lambda e: e[0])",
-    "            kept.sort(key=lambda e: -e[0])",
+    "            entries.sort(key=lambda e: e[0])",
+    "            entries.sort(key=lambda e: -e[0])",
     "test_a_formula_that_loses_digits_is_found_and_where",
 )
 _certify(
     "points-leave-the-box",
-    "        found = float(self.type(min(max(value, low), high)))",
-    "        found = float(self.type(max(value, low)))",
+    "        nearest = float(self.type(min(max(value, low), high)))",
+    "        nearest = float(self.type(max(value, low)))",
     "test_what_is_lost_beside_the_box_does_not_count",
 )
 _enclose(

@@ -137,8 +137,8 @@ _shards(
 
 _shards(
     "an-odd-subtotal-is-dropped",
-    "found = pairs + found[2 * len(pairs) :]",
-    "found = pairs",
+    "level = pairs + level[2 * len(pairs) :]",
+    "level = pairs",
     "test_neighbours_are_joined_alike_in_groups_and_one_by_one",
 )
 _shards(
