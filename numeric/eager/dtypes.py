@@ -1,8 +1,8 @@
-"""The dtypes of Tensors, their promotion, and the default one.
+"""The dtypes of Tensors, their promotion, and the default dtype.
 
-Promotion is by category first (truth value, integer, real), then by width.  Operands take part in
-three ranks: tensors with axes, tensors without, Python numbers; a lower rank can raise the category
-of the result, never its width within a category.
+Promotion compares the category first (bool, integer, real), then the width.  Operands have three
+ranks: tensors with axes, tensors without axes, Python numbers.  A lower rank can raise the category
+of the result, but not its width within a category.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class dtype:  # noqa: N801  # the name by which programs know it
 
     @property
     def is_signed(self) -> bool:
-        """Whether negative values can be held."""
+        """Whether the dtype has negative values."""
         return self.numpy.kind in "fi"
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ OF_NUMPY: dict[Numpy, dtype] = {
     d.numpy: d for d in (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 }
 
-# What PyTorch's messages call them: by its classes of tensors, and as types of C++.
+# The names in PyTorch's messages: by its classes of tensors, and as types of C++.
 _WORDS: dict[Numpy, tuple[str, str]] = {
     bool_.numpy: ("Bool", "bool"),
     uint8.numpy: ("Byte", "unsigned char"),
@@ -70,7 +70,7 @@ _WORDS: dict[Numpy, tuple[str, str]] = {
 
 
 def word(kind: Numpy) -> str:
-    """The word for a dtype in messages.
+    """Return the name of a dtype in messages.
 
     >>> word(np.dtype("int64"))
     'Long'
@@ -79,7 +79,7 @@ def word(kind: Numpy) -> str:
 
 
 def type_word(kind: Numpy) -> str:
-    """The word for a dtype in messages that come from C++.
+    """Return the name of a dtype in messages that come from C++.
 
     >>> type_word(np.dtype("int64"))
     'long int'
@@ -96,7 +96,7 @@ _process_default = [float32]
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of real Python numbers: ``float32`` until ``set_default_dtype`` says otherwise.
+    """Return the dtype of real Python numbers, ``float32`` unless ``set_default_dtype`` changed it.
 
     >>> get_default_dtype()
     torch.float32
@@ -105,7 +105,7 @@ def get_default_dtype() -> dtype:
 
 
 def set_default_dtype(d: dtype) -> None:
-    """Real Python numbers become ``d`` from now on, in every thread.
+    """Make ``d`` the dtype of real Python numbers from now on, in every thread.
 
     Raises TypeError for a dtype that is not real.
 
@@ -120,14 +120,14 @@ def set_default_dtype(d: dtype) -> None:
 
 
 def default() -> Numpy:
-    """The default dtype, as NumPy's."""
+    """Return the default dtype as NumPy's."""
     return _process_default[0].numpy
 
 
 def of(array: Any) -> dtype:
-    """The dtype of an array.
+    """Return the dtype of an array.
 
-    Raises TypeError for one that Tensors do not have, and for a masked array.
+    Raises TypeError for a dtype that Tensors do not have, and for a masked array.
     """
     if isinstance(array, np.ma.MaskedArray):
         raise TypeError(
@@ -143,10 +143,10 @@ def of(array: Any) -> dtype:
 
 
 def constant(x: object) -> Any:
-    """What is no Tensor, as an operand: a real number, or an array of a dtype of Tensors.
+    """Return an operand that is no Tensor: a real number, or an array of a dtype of Tensors.
 
-    Raises TypeError for anything else: NumPy would compute with the real part of complex numbers,
-    the days of dates and the order of texts.
+    Raises TypeError for anything else.  NumPy would compute with the real part of complex numbers,
+    the days of dates and the order of strings.
 
     >>> constant(2.5), constant(1j)
     Traceback (most recent call last):
@@ -163,7 +163,7 @@ def constant(x: object) -> Any:
 
 
 def of_number(value: object) -> Numpy:
-    """The dtype that a Python number has by itself."""
+    """Return the dtype of a Python number alone."""
     if isinstance(value, bool):
         return BOOL
     return INT64 if isinstance(value, int) else default()
@@ -173,7 +173,7 @@ def of_number(value: object) -> Numpy:
 
 
 def promote_types(a: dtype, b: dtype) -> dtype:
-    """The smallest dtype that ``a`` and ``b`` convert to: category first, then width.
+    """Return the smallest dtype to which ``a`` and ``b`` convert: category first, then width.
 
     >>> promote_types(int64, float32), promote_types(uint8, int8)
     (torch.float32, torch.int16)
@@ -188,14 +188,14 @@ def promote_types(a: dtype, b: dtype) -> dtype:
 
 
 def wider(a: Numpy, b: Numpy) -> Numpy:
-    """As ``promote_types``, of NumPy's dtypes."""
+    """Return the result of ``promote_types`` for NumPy's dtypes."""
     if (a.kind == "f") != (b.kind == "f"):
         return a if a.kind == "f" else b
     return np.promote_types(a, b)
 
 
 def _raised(higher: Numpy | None, lower: Numpy | None) -> Numpy | None:
-    """``higher``, raised where ``lower`` is of a higher category."""
+    """Return ``higher``, widened if ``lower`` is of a higher category."""
     if higher is None or lower is None:
         return higher or lower
     if higher.kind == "f":
@@ -206,7 +206,7 @@ def _raised(higher: Numpy | None, lower: Numpy | None) -> Numpy | None:
 
 
 def promoted(operands: Iterable[object]) -> Numpy:
-    """The dtype in which arrays and Python numbers meet."""
+    """Return the common dtype of arrays and Python numbers."""
     ranks: list[Numpy | None] = [None, None, None]
     for x in operands:
         if isinstance(x, _ARRAYS):
@@ -221,7 +221,7 @@ def promoted(operands: Iterable[object]) -> Numpy:
 
 
 def promoted_real(operands: Iterable[object]) -> Numpy:
-    """As ``promoted``, and integers become the default dtype."""
+    """Return the common dtype, or the default dtype instead of an integer one."""
     result = promoted(operands)
     return result if result.kind == "f" else default()
 

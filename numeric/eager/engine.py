@@ -1,16 +1,17 @@
-"""The backward pass: cotangents from roots to leaves, in the order in which PyTorch has them.
+"""The backward pass: propagate cotangents from roots to leaves in PyTorch's order.
 
-A node runs when all its consumers have run; among those that are ready, the most recently recorded
-first, and leaves before anything else.  Cotangents are arrays, or Tensors where the pass itself is
+A node runs when all its consumers have run.  Among the ready nodes, the most recently recorded one
+runs first, and leaves run before any node.  Cotangents are arrays, or Tensors if the pass itself is
 recorded.  A cotangent that came through a selection is *marked*: its exact zeros stay zeros.
 
-Serial numbers are given when nodes are recorded, so they fall along every edge: the order is
-topological by itself, and what leads to a target is found in one sweep from operands to consumers.
+Nodes get serial numbers when they are recorded, so the numbers decrease along every edge.  The
+order is therefore topological, and one sweep from operands to consumers finds the nodes that lead
+to a target.
 
-Arrays are not copied to be handed on, so that one array may be the cotangent of several records.
-Whoever changes one in place, or gives it away, must know that it is the only one: ``owned`` are the
-records whose cotangent is a sum made here, ``taken`` the arrays that a user has, as a ``grad``, in
-a hook or as a seed.
+The engine passes arrays on without copies, so one array may be the cotangent of several records.
+Code that changes an array in place, or hands it to the user, must know that no other record uses
+it.  ``owned`` has the records whose cotangent is a sum created here.  ``taken`` has the arrays that
+a user holds as a ``grad``, in a hook or as a seed.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
 
     from numeric.eager.record import Edge, Node
 
-# Held while a leaf's ``grad`` is read and added to: several threads may run backward at once.
+# Protects the sum into a leaf's ``grad``: several threads may run backward at once.
 _accumulating = fork_safe_lock()
 
-# Below so many elements a new sum is cheaper than one in place.
+# Below this number of elements a new sum is cheaper than one in place.
 _SMALL = 4096
 
 NOT_RECORDED = (
@@ -62,13 +63,13 @@ def run(
     targets: Sequence[Root] | None = None,
     accumulate: bool = True,
 ) -> dict[Root, Any]:
-    """Run the backward pass; the cotangents of ``targets`` unless it accumulates.
+    """Run the backward pass, and return the cotangents of ``targets`` unless it accumulates.
 
     Args:
-        roots: records and output numbers to start from.
-        seeds: their cotangents.
-        retain: keep what nodes saved.
-        create: record what is done.
+        roots: the records and output numbers at the start.
+        seeds: the cotangents of the roots.
+        retain: keep the saved values of nodes.
+        create: record the pass.
         targets: records and output numbers to which the pass is limited; None for all leaves.
         accumulate: add to the ``grad`` of leaves.
     """
@@ -79,7 +80,7 @@ def run(
         seeds = [follow(seed) for seed in seeds]
     if targets is not None:
         task.limit([node for node, _ in roots], targets, capture=not accumulate)
-    # ``create`` decides whether the pass is recorded, whatever is in force around it.
+    # ``create`` alone decides whether the pass is recorded, even under no_grad.
     Switch(grad=create).__enter__()  # until the call ends
     set_noise(SILENCE)
     for (node, nr), seed in zip(roots, seeds, strict=True):
@@ -92,9 +93,9 @@ def run(
 
 
 def _reachable(roots: Sequence[Root]) -> dict[Edge, int]:
-    """How many edges lead to each record that the roots depend on; being a root counts as one.
+    """Return the number of edges to each record that the roots depend on; a root counts one more.
 
-    It runs over the whole record before anything else does: hence the bound methods.
+    It visits the full record in every pass: local names of bound methods save time.
     """
     deps: dict[Edge, int] = {}
     for node, _ in roots:
@@ -113,24 +114,24 @@ def _reachable(roots: Sequence[Root]) -> dict[Edge, int]:
 
 
 class _Task:
-    """One run: the cotangents that have arrived, and the nodes that are ready."""
+    """The state of one run: the cotangents that arrived, and the nodes that are ready."""
 
     def __init__(self, retain: bool, create: bool, deps: dict[Edge, int]) -> None:
         self.retain, self.create, self.deps = retain, create, deps
-        self.arrived: dict[Edge, Any] = {}  # of nodes with several results a list, by number
+        self.arrived: dict[Edge, Any] = {}  # for nodes with several results a list by number
         self.marked: set[Edge] = set()
         self.owned: set[Edge] = set()
         self.heap: list[tuple[int, Node]] = []  # (-serial, node): the most recent first
         self.captured: dict[Root, Any] = {}
-        # With targets: what runs, and what is captured.
+        # With targets: the records that run, and the outputs whose cotangents are captured.
         self.needed: set[Edge] | None = None
         self.wanted: dict[Edge, list[int]] = {}
-        # Arrays that somebody else holds by now, alive so that their ids are theirs alone.
+        # Arrays that the user holds by now, by id; the references keep the ids unique.
         self.taken: dict[int, np.ndarray] = {}
-        self.grads: set[int] = set()  # those of them that have become a ``grad``
+        self.grads: set[int] = set()  # the ids of those that became a ``grad``
 
     def limit(self, roots: Iterable[Edge], targets: Sequence[Root], *, capture: bool) -> None:
-        """Run only what leads from the roots to the targets."""
+        """Limit the run to the nodes between the roots and the targets."""
         goals = {node for node, _ in targets}
         needed: set[Edge] = set()
         nodes = sorted((n for n in self.deps if not n.is_leaf), key=lambda n: n.serial)
@@ -141,21 +142,21 @@ class _Task:
             for end, nr in targets:
                 self.wanted.setdefault(end, []).append(nr)
         else:
-            needed |= goals  # also nodes: what is wanted of their results is kept as they run
+            needed |= goals  # a node as a goal runs too, and stores the ``grad`` of its result
         self.needed = needed
-        for root in roots:  # whose hooks run in any case
+        for root in roots:  # the hooks of roots run in any case
             if root not in needed:
                 self.wanted.setdefault(root, [])
 
     # Arrivals ---------------------------------------------------------------------------------
 
     def arrive(self, node: Edge) -> None:
-        """One more consumer of the node is done."""
-        left = self.deps[node] - 1
-        self.deps[node] = left
-        if not left:
+        """Count one more consumer of the node as done, and schedule the node after the last."""
+        remaining = self.deps[node] - 1
+        self.deps[node] = remaining
+        if not remaining:
             if self.needed is not None and node not in self.needed and node not in self.wanted:
-                # It leads to no target: what arrived is dropped now, and not kept until the end.
+                # The node leads to no target: drop its cotangent now to save memory.
                 self.arrived.pop(node, None)
             elif node.is_leaf:
                 self.leaf(node)
@@ -163,10 +164,10 @@ class _Task:
                 heappush(self.heap, (-node.serial, node))
 
     def give(self, node: Edge, nr: int, g: Any, marked: bool) -> None:
-        """Add a cotangent to what has arrived at an output.
+        """Add a cotangent to the one that arrived at an output before.
 
-        An element that one of them reaches unmarked is not ignored, so that a sum is marked only if
-        all its terms are, as in formulas.  (Of several results it is enough that one is.)
+        A sum is marked only if all its terms are, as in formulas: zeros of an unmarked term are not
+        exact.  For a node with several results one marked term is enough.
         """
         arrived = self.arrived
         if node.outputs == 1:
@@ -273,7 +274,7 @@ class _Task:
                         ready = None
 
     def spread(self, node: Node, gs: Sequence[Any], marks: Sequence[bool] | None) -> None:
-        """Hand the cotangents of a node's operands on; None is a zero that nobody made."""
+        """Pass the cotangents of a node's operands on; None is a zero without an array."""
         nrs = node.nrs
         for k, edge in enumerate(node.edges):
             if gs[k] is not None:
@@ -281,11 +282,11 @@ class _Task:
             self.arrive(edge)
 
     def step(self, node: Node, g: Any) -> None:
-        """Run one node, with hooks, captures, and everything that few nodes need.
+        """Run one node with hooks, captures, and all other rare features.
 
-        The order of events is PyTorch's: what is asked for is captured, then come the hooks of the
-        results, ``retain_grad``, prehooks, the pullback, posthooks.  A node that leads to no target
-        hands nothing on; it runs for its hooks, or as it is a target itself.
+        The order of events is PyTorch's: capture the wanted cotangents, run the hooks of the
+        results, ``retain_grad``, prehooks, the pullback, and posthooks.  A node that leads to no
+        target passes nothing on; it runs for its hooks, or because it is a target itself.
         """
         many = node.outputs > 1
         gs = (g or [None] * node.outputs) if many else [g]
@@ -294,7 +295,7 @@ class _Task:
             self.captured[node, nr] = gs[nr]
         if node.extras is not None:
             gs = self.hooked(node, gs)
-            if not needed:  # hooks have a say in what is asked for, unless it flows on from there
+            if not needed:  # hooks change a captured cotangent only at the end of the pass
                 for nr in self.wanted.get(node, ()):
                     self.captured[node, nr] = gs[nr]
         if node.extras is not None:
@@ -304,12 +305,13 @@ class _Task:
         if node.extras is not None:
             gs = self.prepared(node, gs)
         marks = None
+        # Without any cotangent the results are None; a user's backward runs anyway.
         nothing = all(g is None for g in gs) and not node.foreign
         if many and not (node.partial or nothing):
             gs = self.filled(node, gs)
         try:
             if nothing:
-                node.values()  # what was saved is looked at all the same
+                node.values()  # raise for freed or changed saved values all the same
                 out: Sequence[Any] = [None] * len(node.edges)
             elif node.foreign:
                 out = self.called(node, gs)
@@ -330,22 +332,22 @@ class _Task:
         self.spread(node, out, marks)
 
     def pulled(self, node: Node, gs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """The cotangents of the edges, of those that lead to targets, and which are marked."""
+        """Return the cotangents of the edges, None for edges to no target, and their marks."""
         marked = node in self.marked
         if self.needed is not None:
             asked = [edge in self.needed or edge in self.wanted for edge in node.edges]
             if not all(asked):
-                found = pull_asked(node, gs, marked, asked, self.create)
-                if found is not None:
-                    return found
+                results = pull_asked(node, gs, marked, asked, self.create)
+                if results is not None:
+                    return results
         if self.create:
             return node.pull_recorded(gs, marked)
         return node.pull(gs if node.outputs > 1 else gs[0], marked)
 
     def called(self, node: Any, gs: Sequence[Any]) -> list[Any]:
-        """What a backward of the user's returns, which sees Tensors and may keep any of them.
+        """Call a user's backward, which receives Tensors and may keep any of them.
 
-        Weak references tell which of them it did keep: those arrays are the user's from then on.
+        Weak references show which of them it keeps: the user holds those arrays from then on.
         """
         if self.create:
             out: list[Any] = node.called([self.apart(g) for g in gs])
@@ -357,17 +359,17 @@ class _Task:
             if t is not None:
                 t._no_expr = NOT_RECORDED
                 refs.append(weakref.ref(t))
-        # Views: nothing takes their memory for its own.
+        # Return views, so that no code takes their memory as its own.
         out = [None if t is None else t._array.view() for t in node.called(shown)]
         del shown, t
         for ref in refs:
-            kept = ref()
-            if kept is not None:
-                self.taken[id(kept._array)] = kept._array
+            survivor = ref()
+            if survivor is not None:
+                self.taken[id(survivor._array)] = survivor._array
         return out
 
     def filled(self, node: Node, gs: Sequence[Any]) -> list[Any]:
-        """Zeros for the outputs that nothing came back to."""
+        """Replace None by zeros for outputs without a cotangent."""
         out = list(gs)
         for i, (shape, kind) in enumerate(node.result_shapes()):
             if out[i] is None:
@@ -378,39 +380,39 @@ class _Task:
     # Hooks ------------------------------------------------------------------------------------
 
     def hooked(self, node: Edge, gs: Sequence[Any]) -> list[Any]:
-        """The cotangents after the hooks of the node's results."""
+        """Return the cotangents after the hooks of the node's results."""
         out = list(gs)
         for nr, hooks in node.extra().tensor_hooks.items():
-            # A list of its own, as a hook may remove itself.
+            # Copy the list, because a hook may remove itself.
             for hook in list(hooks.values()):
-                if out[nr] is None:  # of several results, one that was not used
+                if out[nr] is None:  # one of several results was not used
                     if hook(None) is not None:
                         raise RuntimeError("can't replace a None gradient with a non-None value")
                     continue
-                given = self.shown(out[nr])
-                out[nr] = self.taken_back(_replaced(hook(given), given))
+                gradient = self.shown(out[nr])
+                out[nr] = self.taken_back(_replaced(hook(gradient), gradient))
         return out
 
     def prepared(self, node: Edge, gs: Sequence[Any]) -> list[Any]:
-        """The cotangents after the node's own prehooks."""
+        """Return the cotangents after the node's own prehooks."""
         out = list(gs)
         for hook in list(node.extra().prehooks.values()):
-            given = tuple(None if g is None else self.shown(g) for g in out)
-            answer = hook(given)
+            gradients = tuple(None if g is None else self.shown(g) for g in out)
+            answer = hook(gradients)
             if answer is not None:
-                found = _same_length(answer, given, "prehook")
-                out = [None if g is None else self.taken_back(g) for g in found]
+                replacements = _same_length(answer, gradients, "prehook")
+                out = [None if g is None else self.taken_back(g) for g in replacements]
         return out
 
     def retained(self, node: Edge, gs: Sequence[Any]) -> None:
-        """The results that retain their gradients get them."""
+        """Store the gradients of results that retain them."""
         for nr, ref in list(node.extra().retains.items()):
             tensor = ref()
             if tensor is not None and gs[nr] is not None:
                 self.store(tensor, gs[nr], clone=True)
 
     def posted(self, node: Node, out: Sequence[Any], gs: Sequence[Any]) -> Sequence[Any]:
-        """The operands' cotangents after the node's posthooks."""
+        """Return the operands' cotangents after the node's posthooks."""
         for hook in list(node.extra().posthooks.values()):
             inputs = node.by_operand([None if g is None else self.shown(g) for g in out])
             answer = hook(inputs, tuple(None if g is None else self.shown(g) for g in gs))
@@ -420,7 +422,7 @@ class _Task:
         return out
 
     def shown(self, g: Any) -> Tensor:
-        """A cotangent as the user sees it."""
+        """Return a cotangent as a Tensor for the user."""
         g = self.apart(g)
         t: Tensor = g if self.create else wrap(g)
         if not self.create:
@@ -429,13 +431,13 @@ class _Task:
         return t
 
     def apart(self, g: Any) -> Any:
-        """A cotangent that somebody may keep: a copy of what is already a leaf's ``grad``."""
+        """Return a cotangent that the user may keep: a copy if it is already a leaf's ``grad``."""
         if self.create:
             return g.clone() if g is not None and id(g._array) in self.grads else g
         return np.array(g) if id(g) in self.grads else g
 
     def taken_back(self, t: Tensor) -> Any:
-        """A cotangent from the user."""
+        """Return the cotangent in a Tensor from the user."""
         if self.create:
             return t
         self.taken[id(t._array)] = t._array
@@ -444,12 +446,12 @@ class _Task:
     # Leaves -----------------------------------------------------------------------------------
 
     def leaf(self, end: AccumulateGrad) -> None:
-        """The end of the record: hooks, then the sum into ``grad``."""
+        """Run the hooks of a leaf, and add its cotangent to ``grad``."""
         g = self.arrived.pop(end, None)
         leaf = end.variable
         if g is None or end.__class__ is Nowhere:
             return
-        # Before the hooks, which see the gradient in the dtype of the leaf.
+        # Cast before the hooks, which receive the gradient in the dtype of the leaf.
         if leaf is not None:
             g = self.cast(g, leaf._array.dtype)
         if end.extras is not None:
@@ -462,8 +464,8 @@ class _Task:
         if end.extras is not None:
             g = self.prepared(end, [g])[0]
         if leaf._post and not self.create:
-            g = np.array(g)  # hooks may change what others still have to read
-        # Hooks come after, without the lock: they may take long, or run backward themselves.
+            g = np.array(g)  # hooks may change an array that other records still need
+        # Hooks run after, without the lock: they may take long, or run backward themselves.
         with _accumulating:
             self.store(leaf, g)
         if leaf._post:
@@ -474,7 +476,7 @@ class _Task:
                 hook((), (self.shown(g),))
 
     def cast(self, g: Any, kind: np.dtype) -> Any:
-        """A cotangent in the leaf's dtype."""
+        """Return a cotangent in the leaf's dtype."""
         if self.create:
             return g if g._array.dtype is kind else cast(g, kind)
         return g if g.dtype is kind else g.astype(kind)
@@ -494,14 +496,14 @@ class _Task:
             unfollowed(x._grad)
             return
         if known is None:
-            # NumPy makes scalars of results without axes.
+            # NumPy returns scalars for results without axes.
             array = np.asarray(g)
             if clone or id(array) in self.taken or not _own(array, x._array):
                 array = _like(array, x._array)
             self.taken[id(array)] = array
             self.grads.add(id(array))
             known = wrap(array)
-        elif clone:  # a retained gradient is replaced, only that of a leaf changes
+        elif clone:  # a new tensor for a retained gradient; only a leaf's grad changes in place
             known = wrap(known._array + g)
         else:
             np.add(known._array, g, out=known._array, casting="unsafe")
@@ -512,7 +514,7 @@ class _Task:
 
 
 def _own(array: np.ndarray, like: np.ndarray) -> bool:
-    """Whether an array may become a ``grad`` as it is: of its own memory, in the leaf's order."""
+    """Whether an array may become a ``grad`` without a copy: own memory, in the leaf's order."""
     flags = array.flags
     return bool(
         array.base is None
@@ -523,7 +525,7 @@ def _own(array: np.ndarray, like: np.ndarray) -> bool:
 
 
 def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
-    """A copy in the memory order of the leaf, where that is dense, else in C order."""
+    """Return a copy in the memory order of the leaf if it is dense, else in C order."""
     if leaf.flags.c_contiguous or not _dense(leaf) or leaf.shape != array.shape:
         return np.array(array, order="C")
     out = np.empty_like(leaf, dtype=array.dtype)
@@ -532,9 +534,9 @@ def _like(array: np.ndarray, leaf: np.ndarray) -> np.ndarray:
 
 
 def _dense(array: np.ndarray) -> bool:
-    """Whether the elements fill a piece of memory, in whatever order."""
+    """Whether the elements fill a piece of memory without gaps, in any order."""
     expected = array.itemsize
-    # From the smallest step up, each axis goes on where those before end.
+    # In order of strides, each axis must continue where the axes before it end.
     for stride, n in sorted(zip(array.strides, array.shape, strict=True)):
         if n > 1:
             if stride != expected:
@@ -543,44 +545,45 @@ def _dense(array: np.ndarray) -> bool:
     return True
 
 
-def _replaced(answer: object, given: Tensor) -> Tensor:
-    """What a hook returned, checked; the gradient itself if that is None."""
+def _replaced(answer: object, gradient: Tensor) -> Tensor:
+    """Check a hook's result and return it; None stands for the gradient itself."""
     if answer is None:
-        return given
+        return gradient
     if not isinstance(answer, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-    if answer._array.shape != given._array.shape:
+    if answer._array.shape != gradient._array.shape:
         raise RuntimeError(
-            f"hook has changed the size of value: from {list(given.shape)} to {list(answer.shape)}"
+            f"hook has changed the size of value: from {list(gradient.shape)} to "
+            f"{list(answer.shape)}"
         )
-    if answer._array.dtype != given._array.dtype:
+    if answer._array.dtype != gradient._array.dtype:
         raise RuntimeError(
-            f"hook has changed the type of value: was {given.dtype} got {answer.dtype}"
+            f"hook has changed the type of value: was {gradient.dtype} got {answer.dtype}"
         )
     return answer
 
 
-def _same_length(answer: object, given: Sequence[object], what: str) -> tuple[Any, ...]:
-    """What a hook returned, checked."""
+def _same_length(answer: object, gradients: Sequence[object], what: str) -> tuple[Any, ...]:
+    """Check the tuple that a hook returned, and return it."""
     if not isinstance(answer, tuple):
         raise TypeError(f"expected tuple, but {what} returned '{type(answer).__name__}'")
-    if len(answer) != len(given):
+    if len(answer) != len(gradients):
         raise RuntimeError(
             f"{what} returned an incorrect number of values (got {len(answer)}, expected "
-            f"{len(given)})"
+            f"{len(gradients)})"
         )
     return answer
 
 
 def _located(node: Node) -> None:
-    """Under anomaly detection, say where the operation that fails was recorded."""
+    """Under anomaly detection, warn with the lines that recorded the failing operation."""
     if current().anomaly:
-        made = None if node.extras is None else node.extras.made
+        stack = None if node.extras is None else node.extras.made
         warnings.warn(
             f"Error detected in {node.name()}. "
             + (
-                f"Traceback of forward call that caused the error:\n{made}"
-                if made
+                f"Traceback of forward call that caused the error:\n{stack}"
+                if stack
                 else "No forward pass information available. Enable detect anomaly during forward "
                 "pass for more information."
             ),

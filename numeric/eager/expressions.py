@@ -1,7 +1,7 @@
-"""The exact expression of what was computed: the record, read as a formula.
+"""Exact expressions of results: read the record as a formula.
 
-Every recorded operation names the expression that it computes, so that the record of a tensor is
-its formula in terms of leaves.  No saved value is needed: it works after ``backward`` too.
+Every recorded operation defines the expression that it computes, so that the record of a tensor is
+its formula in terms of leaves.  It needs no saved values, and works after ``backward``, too.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Formulas: TypeAlias = "Expr | tuple[Expr, ...]"
 
 
 class _Numbers:
-    """The numbers of leaves without a name: the smallest that no living record has."""
+    """Numbers for leaves without a name: each is the smallest that no living record has."""
 
     def __init__(self) -> None:
-        self._lock = fork_safe_lock()  # a record may die while a number is being taken
+        self._lock = fork_safe_lock()  # another thread may free a record meanwhile
         self._free: list[int] = []
         self._next = 0
         self._held: dict[int, weakref.ref[Record]] = {}
 
     def take(self, record: Record) -> int:
-        """A number for the record, free again once the record is gone."""
+        """Return a number for the record; it is free again after the record is freed."""
         with self._lock:
             if self._free:
                 number = heappop(self._free)
@@ -54,19 +54,19 @@ _numbers = _Numbers()
 
 
 def symbol_of(leaf: LeafRecord) -> Expr:
-    """The symbol of the record of a leaf.
+    """Return the symbol of the record of a leaf.
 
     Raises ValueError for a name that is no identifier.
     """
-    found = leaf.symbol
-    if found is None:
+    known = leaf.symbol
+    if known is None:
         name = leaf.label
         if name is None and leaf.variable is not None:
             name = leaf.variable._name
         if name is None:
             name = f"x{_numbers.take(leaf)}"
-        found = leaf.symbol = symbol(name, leaf.shape, KINDS[leaf.kind])
-    return found
+        known = leaf.symbol = symbol(name, leaf.shape, KINDS[leaf.kind])
+    return known
 
 
 def expression(
@@ -75,12 +75,12 @@ def expression(
     known: Mapping[Record, Any] | None = None,
     made: Callable[[Any, list[Expr]], Formulas] = lambda record, operands: record.expr(operands),
 ) -> Expr:
-    """The expression of an output of a record.
+    """Return the expression of an output of a record.
 
     Args:
-        record: where it ends. nr: the output's number.
+        record: the record of the result. nr: the output's number.
         known: expressions of some records (tuples for those with several outputs).
-        made: the expressions of a record, from those of its operands.
+        made: the function that builds the expressions of a record from those of its operands.
 
     Raises ValueError for two leaves of one name.
     """
@@ -105,7 +105,7 @@ def expression(
 
 
 def before(record: Record) -> Iterable[object]:
-    """What a record was made of: records, numbers and arrays; nothing for leaves."""
+    """Return the operands of a record: records, numbers and arrays; none for leaves."""
     if isinstance(record, Known):
         return record.operands
     if not isinstance(record, Node):
@@ -116,7 +116,7 @@ def before(record: Record) -> Iterable[object]:
 def _operands(
     record: Record, operands: Iterable[object], done: Mapping[Record, Formulas]
 ) -> list[Expr]:
-    """The expressions of a record's operands; numbers and arrays stand for themselves."""
+    """Return the expressions of a record's operands; numbers and arrays become constants."""
     nrs = iter(record.nrs or repeat(0)) if isinstance(record, Node) else repeat(0)
     exprs = []
     for x in operands:
@@ -127,12 +127,12 @@ def _operands(
     return exprs
 
 
-def _output(found: Formulas, nr: int) -> Expr:
-    return found[nr] if isinstance(found, tuple) else found
+def _output(formulas: Formulas, nr: int) -> Expr:
+    return formulas[nr] if isinstance(formulas, tuple) else formulas
 
 
 def _claim(names: dict[str, LeafRecord], leaf: LeafRecord) -> None:
-    """Note whose a name is.  Raises ValueError if it is another leaf's."""
+    """Reserve a leaf's name.  Raises ValueError if another leaf has it."""
     name = symbol_of(leaf).name
     other = names.setdefault(name, leaf)
     if other is leaf:
@@ -150,13 +150,13 @@ def _claim(names: dict[str, LeafRecord], leaf: LeafRecord) -> None:
 
 
 def _expr(self: Tensor) -> Expr:
-    """The exact ``symdiff`` expression of what was computed, in terms of leaves.
+    """The exact ``symdiff`` expression of the tensor, in terms of leaves.
 
-    Leaves are those tensors that no recorded operation made.  Their symbols have the names given
-    by ``tensor(..., name="w")``, otherwise x0, x1, ...; ``leaves()`` says which tensor is which.
-    Numbers are exact.  Nothing that was saved is needed: it works after ``backward`` too.
+    Leaves are the tensors that no recorded operation created.  Their symbols have the names set by
+    ``tensor(..., name="w")``, otherwise x0, x1, ...; ``leaves()`` maps names to tensors.  Numbers
+    are exact.  It needs no saved values, and works after ``backward``, too.
 
-    Raises RuntimeError for a gradient made without ``create_graph=True``, and ValueError where two
+    Raises RuntimeError for a gradient computed without ``create_graph=True``, and ValueError if two
     leaves have one name.
 
     >>> import numeric as torch
@@ -178,7 +178,7 @@ attach("expr", property(_expr))
 
 @method("leaves")
 def _leaves(self: Tensor) -> dict[str, Tensor]:
-    """The leaves of ``expr`` that still exist, by the names of their symbols.
+    """Return the living leaves of ``expr``, by the names of their symbols.
 
     >>> import numeric as torch
     >>> w = torch.tensor(3.0, requires_grad=True, name="w")
@@ -186,7 +186,7 @@ def _leaves(self: Tensor) -> dict[str, Tensor]:
     >>> [(name, leaf.item()) for name, leaf in (w * w).leaves().items()]
     [('w', 3.0)]
     """
-    found: dict[str, Tensor] = {}
+    by_name: dict[str, Tensor] = {}
     seen: set[Record] = set()
     stack: list[object] = [edge_of(self)]
     while stack:
@@ -197,5 +197,5 @@ def _leaves(self: Tensor) -> dict[str, Tensor]:
         operands = list(before(record))
         stack += reversed(operands)
         if not operands and isinstance(record, LeafRecord) and record.variable is not None:
-            found[symbol_of(record).name] = record.variable
-    return found
+            by_name[symbol_of(record).name] = record.variable
+    return by_name

@@ -1,11 +1,11 @@
 """The record: nodes, one per operation, from results back to leaves.
 
-A node keeps what its pullback needs as arrays, never as Tensors, and leaves are held weakly: no
-reference cycle arises, and dropping the last result frees the record at once.
+A node saves the values that its pullback needs as arrays, never as Tensors, and refers to leaves
+weakly.  No reference cycle arises, and the record is freed with its last result.
 
-A record ends where no operation was recorded: at a leaf that requires gradients
-(``AccumulateGrad``), or at a constant, which has no gradient, and is there for expressions alone.
-Records know Tensors by their attributes; the class stands above this module.
+A record ends at a leaf that requires gradients (``AccumulateGrad``), or at a constant, which has no
+gradient and serves expressions only.  This module uses attributes of Tensors but does not import
+the class, whose module imports this one.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from numeric.eager.tensor import Tensor
     from symdiff.graph.expr import Expr
 
-# What stands behind an operand that requires gradients.
+# The record of an operand that requires gradients.
 Edge: TypeAlias = "Node | AccumulateGrad"
 
 T = TypeVar("T")
 
 
-# Creation order, of all threads: consumers come after what they consume.
+# Serial numbers in creation order, across threads: a consumer's is greater than its operands'.
 serial = count().__next__
 
 FREED = (
@@ -47,7 +47,7 @@ FREED = (
 
 
 class Extras:
-    """What few nodes have: hooks, and where the operation was recorded."""
+    """Attributes that few nodes have: hooks, and the stack at which the operation was recorded."""
 
     __slots__ = ("made", "metadata", "packed", "posthooks", "prehooks", "retains", "tensor_hooks")
 
@@ -59,11 +59,11 @@ class Extras:
         self.posthooks: dict[int, Callable[..., object]] = {}
         self.made: str | None = None
         self.metadata: dict[Any, Any] = {}
-        self.packed = False  # some of what is saved is Packed
+        self.packed = False  # whether some saved value is Packed
 
 
 class Packed:
-    """What a user's hook made of a saved tensor, and the hook that makes the tensor again."""
+    """The object that a user's pack hook returned for a saved tensor, and the unpack hook."""
 
     __slots__ = ("dtype", "made", "shape", "unpack")
 
@@ -71,7 +71,7 @@ class Packed:
         self.shape, self.dtype, self.made, self.unpack = array.shape, array.dtype, made, unpack
 
     def tensor(self) -> Tensor:
-        """The tensor again.  Raises TypeError if it is none."""
+        """Return the unpacked tensor.  Raises TypeError if the hook returns no Tensor."""
         x = self.unpack(self.made)
         if not hasattr(x, "_array"):
             raise TypeError(
@@ -81,7 +81,7 @@ class Packed:
         return x
 
     def array(self) -> np.ndarray:
-        """Its array, in the dtype of what was packed.  Raises RuntimeError for another shape."""
+        """Return the unpacked array in its old dtype.  Raises RuntimeError for another shape."""
         array = self.tensor()._array
         if array.shape != self.shape:
             raise RuntimeError(
@@ -92,7 +92,7 @@ class Packed:
 
 
 class Record:
-    """What stands behind an operand: a node, a leaf that requires gradients, or a constant."""
+    """The record of an operand: a node, a leaf that requires gradients, or a constant."""
 
     __slots__ = ("__weakref__",)
 
@@ -101,25 +101,27 @@ class Record:
     kind = "f"  # of the values: real, integer ...
 
     def shown(self) -> Any:
-        """What the user sees of it."""
+        """Return the object that users see for it."""
         return self
 
 
 def absent(gs: Sequence[object]) -> tuple[int, ...]:
-    """The results that nothing came back to, of their cotangents."""
+    """Return the numbers of the results without a cotangent."""
     return tuple([i for i, g in enumerate(gs) if g is None])
 
 
 class Node(Record):
-    """One recorded operation; each op has a class of them, as programs know nodes by its name.
+    """One recorded operation.  Each op has its own class, because programs read the class's name.
 
-    ``edges``: the records of the operands that require gradients, in order; ``nrs``: which of their
-    outputs, None if all are the first.  ``operands``: records and numbers of all operands, None
-    if they are the edges.  ``saved``: the arrays that the pullback needs, None once freed;
-    ``check``: version counters of what they were saved from, each followed by its value then.
-    ``pullback`` and ``bound``: how cotangents are computed, and the lengths for that.
+    ``edges`` are the records of the operands that require gradients, in order.  ``nrs`` are their
+    output numbers, None if all are the first.  ``operands`` are the records or numbers of all
+    operands, None if these are the edges.
 
-    There is one for every operation, so that slots count, and what few nodes have is in ``extras``.
+    ``saved`` are the arrays that the pullback needs, None after they were freed.  ``check`` has the
+    version counter of each saved tensor, followed by its value at the time.  ``pullback`` computes
+    cotangents, with the axis lengths of ``bound``.
+
+    Every operation creates a node, so its size counts: rare attributes are in ``extras``.
     """
 
     __slots__ = (
@@ -139,8 +141,8 @@ class Node(Record):
     outputs: int = 1
     prefix: ClassVar[str] = ""
     numbers: ClassVar[bool] = False  # Python numbers count among the operands
-    foreign: ClassVar[bool] = False  # its backward is the user's, on Tensors
-    partial: ClassVar[bool] = False  # results that nothing came back to are left out
+    foreign: ClassVar[bool] = False  # its backward is user code, on Tensors
+    partial: ClassVar[bool] = False  # its pullback accepts None for results without a cotangent
     op: Declaration
 
     edges: tuple[Edge, ...]
@@ -153,12 +155,12 @@ class Node(Record):
     extras: Extras | None
     serial: int
 
-    # Made by ``numeric.autograd.hooks``.
+    # Defined by ``numeric.autograd.hooks``.
     register_hook: Callable[[Callable[..., object]], RemovableHandle]
     register_prehook: Callable[[Callable[..., object]], RemovableHandle]
 
     def name(self) -> str:
-        """The name of the operation's backward, that of the class."""
+        """Return the name of the operation's backward, the name of the class."""
         return self.prefix + type(self).__name__
 
     def __repr__(self) -> str:
@@ -173,19 +175,19 @@ class Node(Record):
 
     @property
     def metadata(self: Edge) -> dict[Any, Any]:
-        """A dictionary for the user's own notes."""
+        """A dictionary for the user's data."""
         return self.extra().metadata
 
     def extra(self: Edge) -> Extras:
-        """The extras, made when they are first needed."""
+        """Return the extras, created on first use."""
         if self.extras is None:
             self.extras = Extras()
         return self.extras
 
-    # What the engine asks ---------------------------------------------------------------------
+    # The engine's interface -------------------------------------------------------------------
 
     def values(self) -> tuple[Any, ...]:
-        """The saved arrays.  Raises RuntimeError if they were freed or changed since."""
+        """Return the saved arrays.  Raises RuntimeError if they were freed or changed since."""
         if self.saved is None:
             raise RuntimeError(FREED)
         check = self.check
@@ -197,7 +199,7 @@ class Node(Record):
         return self.saved
 
     def changed(self, i: int) -> str:
-        """What is said when a saved tensor was changed in place."""
+        """Return the message for a saved tensor that was changed in place."""
         what, saved = "an index", self.saved or ()
         if i // 2 < len(saved):
             what = f"a tensor of shape {list(getattr(saved[i // 2], 'shape', ()))}"
@@ -210,9 +212,9 @@ class Node(Record):
         )
 
     def pull(self, g: Any, marked: bool) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """Cotangents of the edges from that of the result, as arrays, and which are marked.
+        """Return the cotangents of the edges from the result's, as arrays, and their marks.
 
-        ``g`` is an array; a list of arrays for several results, None in it if ``partial``.
+        ``g`` is an array, or a list of arrays for several results; it has None if ``partial``.
         """
         p = self.pullback
         if marked or self.partial:
@@ -227,59 +229,59 @@ class Node(Record):
         return bound.fitted(p, p.function(*values, *gs, bound.sizes), gs[0]), p.marks
 
     def variant(self, gs: Sequence[object], marked: bool) -> Pullback:
-        """The pullback for what came back: of each result a cotangent, None where none came."""
+        """Return the pullback for these cotangents, one or None for each result."""
         return self.pullback.variant(marked, absent(gs) if self.partial else ())
 
     def pull_recorded(
         self, gs: Sequence[Any], marked: bool
     ) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """The same on Tensors, recorded.  ``numeric.eager.recorded_backward`` defines it."""
+        """Pull back Tensors, recorded.  ``numeric.eager.recorded_backward`` defines it."""
         raise NotImplementedError
 
     def filled(self, gs: Sequence[Any]) -> list[Any]:
-        """Zeros for the results that nothing came back to."""
+        """Replace None by zeros for results without a cotangent."""
         shapes = self.result_shapes()
         return [np.zeros(*shapes[i]) if g is None else g for i, g in enumerate(gs)]
 
     def result_shapes(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
-        """Shapes and dtypes of the results, of a node with several."""
+        """Return shapes and dtypes of the results, for a node with several."""
         return self.bound.results
 
     def by_operand(self, values: Sequence[T]) -> tuple[T | None, ...]:
-        """Values of edges as values of operands, None for those that have no gradient."""
+        """Map values of edges to values of operands, None for operands without a gradient."""
         if self.operands is None:
             return tuple(values)
-        left = iter(values)
+        remaining = iter(values)
         return tuple(
-            [next(left) if _has_edge(x) else None for x in self.operands if self._counts(x)]
+            [next(remaining) if _has_edge(x) else None for x in self.operands if self._counts(x)]
         )
 
     def _counts(self, x: object) -> bool:
-        """Whether an operand could have a gradient, were it to require one."""
+        """Whether an operand is of a kind that can have a gradient."""
         return x.kind == "f" if isinstance(x, Record) else self.numbers and not hasattr(x, "shape")
 
     def by_edge(self, values: Sequence[T]) -> list[T]:
-        """Values of operands as values of edges."""
+        """Map values of operands to values of edges."""
         if self.operands is None:
             return list(values)
         counted = [x for x in self.operands if self._counts(x)]
         return [v for x, v in zip(counted, values, strict=True) if _has_edge(x)]
 
     def kept(self) -> Sequence[int]:
-        """Which operands, and after them results, the saved arrays are."""
+        """Return the places of the saved arrays among operands and, after them, results."""
         return self.pullback.keeps
 
     def free(self) -> None:
-        """Forget the saved arrays; a node that saved none may run again."""
+        """Drop the saved arrays; a node that saved none may run again."""
         if self.saved:
             self.saved = None
 
     def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
-        """The expressions of the results, from those of the operands."""
+        """Return the expressions of the results, from those of the operands."""
         return self.bound.expr(operands)
 
     def state(self) -> dict[str, Any]:
-        """What a pickle of the node contains."""
+        """Return the attributes that a pickle of the node contains."""
         slots = [name for cls in type(self).__mro__ for name in getattr(cls, "__slots__", ())]
         names = {name for name in slots if name not in ("__weakref__", "extras", "serial")}
         state = {name: getattr(self, name) for name in sorted(names)}
@@ -288,7 +290,7 @@ class Node(Record):
         return state
 
     def restore(self, state: dict[str, object]) -> None:
-        """Become the node of that state."""
+        """Set the attributes from a pickle's state."""
         for name, value in state.items():
             setattr(self, name, value)
 
@@ -301,20 +303,20 @@ def _has_edge(x: object) -> bool:
 
 
 class LeafRecord(Record):
-    """What stands behind an operand that no operation made, which it holds weakly."""
+    """The record of an operand that no operation created; it refers to the tensor weakly."""
 
     __slots__ = ("_leaf", "kind", "label", "shape", "symbol")
 
     def __init__(self, leaf: Tensor) -> None:
         self._leaf = weakref.ref(leaf)
-        # What expressions need to know of a leaf that may be gone by then.
+        # Copies of the attributes that expressions need: the leaf may be freed by then.
         self.symbol: Expr | None = None
         self.label, self.shape = leaf._name, leaf._array.shape
         self.kind = leaf._array.dtype.kind
 
     @property
     def variable(self) -> Tensor | None:
-        """The leaf; None once nothing else holds it."""
+        """The leaf, or None after it was freed."""
         return self._leaf()
 
 
@@ -334,41 +336,42 @@ class AccumulateGrad(LeafRecord):
         self.extras: Extras | None = None
 
     def name(self) -> str:
-        """The name by which programs know the class."""
+        """Return PyTorch's name of the class."""
         return "torch::autograd::AccumulateGrad"
 
     __repr__, extra, metadata = Node.__repr__, Node.extra, Node.metadata
 
 
 class Nowhere(AccumulateGrad):
-    """The end at a view that was made without recording, of what requires gradients.
+    """The end of a record at a view that was created without recording from a recorded base.
 
-    The view says so too, and so does what is computed from it, but no gradient goes further.
+    The view requires gradients, as do results computed from it, but no gradient passes on to the
+    base.
     """
 
     __slots__ = ()
 
     @property
     def variable(self) -> None:
-        """None: no gradient arrives anywhere."""
+        """None: the gradient arrives at no tensor."""
         return None
 
     def shown(self) -> None:
-        """None, as for an operand that requires no gradient."""
+        """Return None, as for an operand that requires no gradient."""
         return None
 
 
 class Constant(LeafRecord):
-    """An operand that requires no gradient: known by name and shape in expressions."""
+    """The record of an operand that requires no gradient: a symbol in expressions."""
 
     __slots__ = ()
 
 
 class Known(Constant):
-    """A constant whose expression is known, as it was computed in a recorded backward pass.
+    """A constant with a known expression, computed in a recorded backward pass.
 
     It has no gradient: ``op`` of ``operands`` (records, numbers, arrays) is only its formula.
-    Without an op it is its operand, a number filling its shape.
+    Without an op its formula is the operand, where a number fills the shape.
     """
 
     __slots__ = ("nr", "op", "operands", "params")
@@ -385,7 +388,7 @@ class Known(Constant):
         self.op, self.operands, self.params, self.nr = op, tuple(operands), params, nr
 
     def expr(self, operands: Sequence[Expr]) -> Expr:
-        """The expression, from those of the operands."""
+        """Return the expression, from those of the operands."""
         if self.op is not None:
             return self.op.results(operands, self.params)[self.nr]
         x = operands[0]

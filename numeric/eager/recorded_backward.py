@@ -1,8 +1,8 @@
-"""The backward pass, recorded: pullbacks are operations on what was saved and on cotangents.
+"""The recorded backward pass: pullbacks as operations on saved values and cotangents.
 
-Each cotangent of a node is an ``Op`` of what the node saved and of what came back, declared by the
-formula of the node's pullback.  It has a pullback itself, and so on: no rule of a second derivative
-exists.
+Each cotangent of a node is the result of an ``Op``.  Its operands are the node's saved values and
+the cotangents of the results, and its formula is that of the node's pullback.  The op has a
+pullback itself, and so on to any order: no rules for second derivatives exist.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numeric.eager.specialised import Bound, Declaration, Pullback
     from symdiff.graph.expr import Expr
 
-# Their recorded pullbacks depend on what they keep, as PyTorch's do, with derivative 0.
+# Ops whose recorded pullbacks depend on the saved values, as PyTorch's do, with derivative 0.
 _DEPENDING = frozenset({"abs", "leaky_relu", "relu"})
 
 
@@ -40,8 +40,8 @@ _DEPENDING = frozenset({"abs", "leaky_relu", "relu"})
 class Operation(NamedTuple):
     """A pullback to one operand, as an operation.
 
-    ``takes``: its operands, as places in what is kept and, after that, the cotangents of the
-    results; ``smooth``: which of them it has a derivative by.
+    ``takes`` has its operands as places among the saved values and, after them, the cotangents of
+    the results.  ``smooth`` marks the operands with a derivative that is not 0.
     """
 
     op: Op
@@ -50,22 +50,21 @@ class Operation(NamedTuple):
 
 
 def operation(p: Pullback, k: int, kind: np.dtype | None = None) -> Operation:
-    """The pullback to the k-th operand of its mask.
+    """Return the pullback to the k-th operand of its mask, cached.
 
-    ``kind`` is the dtype of that operand, of an op whose formula says itself what is converted to
-    what.
+    ``kind`` is the dtype of that operand for an op whose formula contains the conversions itself.
     """
-    found = p.operations.get((k, kind))
-    if found is None:
-        found = once(p.operations, (k, kind), LOCK, partial(_operation, p, k, kind))
-    return found
+    todo = p.operations.get((k, kind))
+    if todo is None:
+        todo = once(p.operations, (k, kind), LOCK, partial(_operation, p, k, kind))
+    return todo
 
 
 def _operation(p: Pullback, k: int, kind: np.dtype | None) -> Operation:
-    """The op's formula is made anew for the shapes it meets: from the pulled back op's own.
+    """Declare the operation.
 
-    Its parameter are the shapes of the operands that were pulled back to, None where all operands
-    have the one shape of its own.
+    Its formula is derived from the formula of the original op again for each set of shapes.  Its
+    parameter has the shapes of the original operands, or None if all have the shape of its own.
     """
     of, parent = p.of, p.of.op
     expr = p.exprs[k]
@@ -75,7 +74,7 @@ def _operation(p: Pullback, k: int, kind: np.dtype | None) -> Operation:
     # Places of operands, results and cotangents, one after the other.
     taken = [i for i in p.keeps if p.places[i] in used]
     taken += [arity + i for i, g in enumerate(p.gs) if g in used]
-    kept = [*p.keeps, *range(arity, arity + len(p.gs))]
+    available = [*p.keeps, *range(arity, arity + len(p.gs))]
 
     def build(*args: Any) -> Expr:
         *exprs, shapes = args
@@ -108,16 +107,16 @@ def _operation(p: Pullback, k: int, kind: np.dtype | None) -> Operation:
     smooth = [
         parent.name in _DEPENDING or (flow is not None and not is_zero(flow.expr)) for flow in flows
     ]
-    return Operation(op, [kept.index(i) for i in taken], smooth)
+    return Operation(op, [available.index(i) for i in taken], smooth)
 
 
 def _op(p: Pullback, k: int, kind: np.dtype | None) -> Op:
-    """The op alone: so do pickles name it."""
+    """Return the op alone; pickles refer to it by this function and its arguments."""
     return operation(p, k, kind).op
 
 
 def _label(parent: Declaration, e: Expr) -> str:
-    """The name of a recorded pullback, after what it computes."""
+    """Return the name of a recorded pullback: the PyTorch operation that computes the same."""
     if parent.pointwise or isinstance(e.op, ops.Product):
         return "NegBackward0" if parent.name == "neg" else "MulBackward0"
     if isinstance(e.op, ops.Contract):
@@ -126,11 +125,11 @@ def _label(parent: Declaration, e: Expr) -> str:
     return (base[: -len("0")] if base[-1].isdigit() else base) + "Backward0"
 
 
-# What nodes saved, as Tensors -------------------------------------------------------------------
+# Saved values as Tensors ------------------------------------------------------------------------
 
 
 def restored(node: Node, i: int, value: object, place: int) -> object:
-    """The Tensor that was saved: its array, with the history it had; numbers as they are."""
+    """Return a saved Tensor, its array with its history; a number is returned as it is."""
     if value.__class__ is not np.ndarray:
         return value
     mask: tuple[bool, ...] = (node.pullback or node).mask  # type: ignore[union-attr]
@@ -160,7 +159,10 @@ def _numbered(x: Tensor, nr: int) -> None:
 
 
 def _held(x: object) -> object:
-    """``x`` where a formula has no derivative by it: so that the result does not depend on it."""
+    """Return ``x`` without its gradient, for a formula whose derivative by it is 0.
+
+    So the result does not depend on it in the record, but its expression stays known.
+    """
     if not isinstance(x, Tensor) or not x._rg or x._nr:
         return x
     out = blank(x._array)
@@ -175,16 +177,16 @@ def _held(x: object) -> object:
 def pull_recorded(
     node: Node, gs: Sequence[Any], marked: bool
 ) -> tuple[list[Tensor], list[bool] | None]:
-    """As ``node.pull``, on Tensors, and recorded."""
+    """Pull back Tensors as ``node.pull`` does with arrays, and record the operations."""
     p = node.variant(gs, marked)
     if node.partial:
         zeros = node.filled(gs)
         gs = [follow(wrap(z), 0) if g is None else g for g, z in zip(gs, zeros, strict=True)]
-    return differentiated(p, node.bound, _kept(node, p), gs)
+    return differentiated(p, node.bound, _saved(node, p), gs)
 
 
-def _kept(node: Node, p: Pullback) -> list[object]:
-    """What a pullback takes of what the node saved."""
+def _saved(node: Node, p: Pullback) -> list[object]:
+    """Return the saved values of a node that a pullback needs."""
     values, place = node.values(), node.kept().index
     return [restored(node, place(i), values[place(i)], i) for i in p.keeps]
 
@@ -192,9 +194,9 @@ def _kept(node: Node, p: Pullback) -> list[object]:
 def pull_asked(
     node: Node, gs: Sequence[Any], marked: bool, asked: Sequence[bool], recorded: bool
 ) -> tuple[list[Any], list[bool] | None] | None:
-    """As ``pull`` and ``pull_recorded``, for some of the edges; None is a cotangent of the others.
+    """Pull back to some of the edges only; the cotangents of the others are None.
 
-    No tuple if the node has its own way of pulling back, or has not saved what this takes.
+    Returns None if the class of the node overrides ``pull``, or if the node lacks a saved value.
     """
     p, bound = node.pullback, node.bound
     if p is None or node.partial or type(node).pull is not Node.pull:
@@ -203,14 +205,14 @@ def pull_asked(
     q = p.of.pullback(tuple([m and next(edges) for m in p.mask])).variant(marked)
     if not set(q.keeps) <= set(p.keeps):
         return None
-    found: Sequence[object]
+    results: Sequence[object]
     if recorded:
-        found, marks = differentiated(q, bound, _kept(node, q), gs)
+        results, marks = differentiated(q, bound, _saved(node, q), gs)
     else:
         values, place = node.values(), p.keeps.index
-        found = q.function(*[values[place(i)] for i in q.keeps], *gs, bound.sizes)
-        found, marks = found if q.clean else bound.fitted(q, found, gs[0]), q.marks
-    each = iter(found)
+        results = q.function(*[values[place(i)] for i in q.keeps], *gs, bound.sizes)
+        results, marks = results if q.clean else bound.fitted(q, results, gs[0]), q.marks
+    each = iter(results)
     out = [next(each) if a else None for a in asked]
     if marks is not None:
         flags = iter(marks)
@@ -219,11 +221,11 @@ def pull_asked(
 
 
 def differentiated(
-    p: Pullback, bound: Bound, kept: Sequence[object], gs: Sequence[Tensor]
+    p: Pullback, bound: Bound, saved: Sequence[object], gs: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[bool] | None]:
-    """A pullback of what was kept and of cotangents, as recorded operations."""
+    """Apply a pullback to saved values and cotangents, as recorded operations."""
     out = []
-    operands = [*kept, *gs]
+    operands = [*saved, *gs]
     for k, i in enumerate(p.wanted):
         if p.exprs[k] is None:
             shape = gs[0]._array.shape if bound.shapes is None else bound.shapes[i]
@@ -237,32 +239,33 @@ def differentiated(
 
 
 def _cotangent(p: Pullback, bound: Bound, k: int, operands: Sequence[Any]) -> Tensor:
-    """The cotangent of the k-th operand of the mask, recorded."""
-    # A uniform call says nothing of dtypes, and its short ways share it among them.
+    """Return the cotangent of the k-th operand of the mask, recorded."""
+    # A uniform call has no dtypes, and short ways share it among them: add the dtype to the key.
     key = p, k, operands[-1]._array.dtype if bound.kinds is None else None
     known = bound.recorded.get(key)
     if known is not None:
         todo, again = known
-        return _computed(todo.op, again, _given(todo, operands))
+        return _computed(todo.op, again, _selected(todo, operands))
     converts = p.of.op.kinds is not None and bound.kinds is not None
     todo = operation(p, k, bound.kinds[p.wanted[k]] if converts else None)  # type: ignore[index]
-    given = _given(todo, operands)
+    selected = _selected(todo, operands)
     shapes = None if bound.shapes is None else tuple(bound.shapes)
-    g = apply(todo.op, given, (shapes,))
-    # What belongs to the operation is looked up once for a call, where that settles its shapes.
+    g = apply(todo.op, selected, (shapes,))
+    # Cache the bound operation if the call determines its shapes: the next pass skips the lookup.
     if shapes is not None or todo.op.pointwise:
-        arrays = [x._array if isinstance(x, Tensor) else x for x in given]
+        arrays = [x._array if isinstance(x, Tensor) else x for x in selected]
         bound.recorded[key] = todo, todo.op.bound(arrays, (shapes,))
     return g
 
 
-def _given(todo: Operation, operands: Sequence[object]) -> list[object]:
+def _selected(todo: Operation, operands: Sequence[object]) -> list[object]:
+    """Return the operands of an operation, without gradients where its derivative is 0."""
     pairs = zip(todo.takes, todo.smooth, strict=True)
     return [operands[i] if smooth else _held(operands[i]) for i, smooth in pairs]
 
 
 def _computed(op: Op, bound: Bound, operands: Sequence[object]) -> Tensor:
-    """As ``apply``, of what is bound already, within the engine."""
+    """Apply an op with a known bound; the engine has checked modes and silenced warnings."""
     arrays: list[object] = []
     recorded = special = False
     for x in operands:
@@ -282,7 +285,7 @@ def _computed(op: Op, bound: Bound, operands: Sequence[object]) -> Tensor:
 
 
 def _in_kind(g: Tensor, bound: Bound, i: int) -> Tensor:
-    """A cotangent of operand i in its dtype."""
+    """Return a cotangent of operand i in its dtype."""
     kind = None if bound.kinds is None else bound.kinds[i]
     return g if kind is None or g._array.dtype == kind else cast(g, kind)
 

@@ -1,8 +1,8 @@
-"""Computing and recording: the way of every operation on Tensors.
+"""Compute and record operations on Tensors.
 
-``apply`` is what all operations come to; the most frequent ones have a shorter way to the same
-result (``fast_paths``).  Most of its time would go into asking, so what is asked of each operand is
-asked once, in one loop, and rare cases are told by one flag, ``_special``.
+All operations call ``apply``; the most frequent ones have shorter functions for common operands
+(``fast_paths``).  Checks of operands would take most of the time.  So one loop reads all their
+attributes once, and one flag, ``_special``, stands for all rare cases.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ _ndarray = np.ndarray
 
 
 def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
-    """The result of an operation, recorded if one of the operands requires gradients.
+    """Compute the result of an operation, and record it if an operand requires gradients.
 
-    It is one long function, as ``record`` is: each call of another would be a fiftieth of its time.
+    It is one long function, as ``record`` is: each further call would cost a fiftieth of its time.
 
     Args:
-        op: what to do.
+        op: the operation.
         operands: Tensors; Python numbers and arrays, which are constants of the formula.
-        params: what else the op needs, hashable; it goes into the formula.
+        params: hashable parameters of the op, which become part of the formula.
     """
     mode = current()
     if mode.tracing is not None:
         return mode.tracing.apply(op, operands, params)
     arrays: list[Any] = []
-    # The dtype of the first Tensor, whether others have another one, and the flags of all.
+    # The dtype of the first Tensor, whether other Tensors differ from it, and flags of any Tensor.
     alike: Any = None
     mixed = recorded = special = False
     for x in operands:
@@ -69,16 +69,16 @@ def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
     if op.promotion is not None and (mixed or alike is None or alike.kind != "f"):
         operands = _promoted(op, operands, arrays)
     volatile = special and any(isinstance(x, Tensor) and x._volatile for x in operands)
-    if special and op.view and operands[0]._inference:  # its views are such tensors themselves
+    if special and op.view and operands[0]._inference:  # views of inference tensors are such, too
         recorded = False
     recorded = recorded and mode.grad and not (volatile or mode.inference)
     bound = None
-    # Infinite and undefined values are no mistakes here, as in PyTorch: NumPy is not to warn.
+    # Infinite and undefined values are no errors, as in PyTorch: silence NumPy's warnings.
     before = noise()
     try:
         set_noise(SILENCE)
-        # With a kernel, what belongs to the shapes is needed for the record alone; to look it up
-        # costs as much as the kernel of a small operation does.
+        # With a kernel only the record needs the bound op.  Its lookup costs as much as the kernel
+        # of a small operation.
         if recorded or op.kernel is None:
             bound = op.bound(arrays, params)
         values = (
@@ -88,7 +88,7 @@ def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
         )
     except OverflowError:
         raise RuntimeError(overflow(op.name, alike)) from None
-    except ValueError:  # shapes are looked at only once they do not broadcast
+    except ValueError:  # check shapes only after a failure: a check in advance would cost time
         if not op.pointwise:
             raise
         raise RuntimeError(misfits(op, [np.shape(x) for x in arrays])) from None
@@ -96,7 +96,7 @@ def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
         set_noise(before)
     if not (op.pointwise or op.view or op.name in _KEEP_ORDER):
         values = _in_order(values)
-    if mode is RECORD and op.outputs == 1:  # ``wrap`` would ask for modes that are not on
+    if mode is RECORD and op.outputs == 1:  # ``wrap`` would only check modes that are off
         outs = [blank(values if values.__class__ is _ndarray else np.asarray(values))]
     else:
         outs = [wrap(value) for value in (values if op.outputs > 1 else (values,))]
@@ -114,23 +114,23 @@ class _Applied(Protocol[Results]):
     def __call__(self, op: Op, operands: Sequence[object], params: Params = ()) -> Results: ...
 
 
-# One function, under the types of what it gives: for an op of one result, and for one of several.
+# One function with two types: for an op of one result, and for one of several.
 apply: _Applied[Tensor] = _applied
 apply_several: _Applied[tuple[Tensor, ...]] = _applied
 
-# Operations that are not elementwise, and keep the memory order of their operand.
+# Operations that are not elementwise, but preserve the memory order of their operand.
 _KEEP_ORDER = ("clone", "to_copy")
 
 
 def _in_order(values: object) -> Any:
-    """New arrays in C order, which can be viewed in other shapes; NumPy goes by the operands'."""
+    """Return results in C order, as PyTorch, so that ``view`` works; NumPy's order may differ."""
     if values.__class__ is _ndarray:
         return values if values.flags.c_contiguous else np.ascontiguousarray(values)
     return tuple(map(_in_order, values)) if values.__class__ is tuple else values
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> Sequence[Any]:
-    """The operands in their common dtype; their arrays are put in place."""
+    """Return the operands in their common dtype, and replace the items of ``arrays``."""
     kind = op.promotion(arrays)  # type: ignore[misc]
     out = list(operands)
     for i, x in enumerate(operands):
@@ -147,7 +147,7 @@ def hand_on(
     outs: list[Tensor],
     volatile: bool,
 ) -> None:
-    """Hand on what special operands say of results that are not recorded."""
+    """Pass properties of special operands on to results that are not recorded."""
     if volatile:
         for out in outs:
             out._volatile = out._special = True
@@ -162,9 +162,9 @@ def _followed(x: Tensor) -> bool:
 
 
 def follow(x: Tensor, number: int | None = None) -> Tensor:
-    """``x`` as the recorded backward pass takes it: what is computed from it has an expression.
+    """Return ``x`` for the recorded backward pass: results computed from it have an expression.
 
-    ``number``: what all elements are, where the expression is to say so.
+    ``number`` is the value of all elements, if the expression should be that number.
     """
     if x._rg:
         return x
@@ -175,14 +175,14 @@ def follow(x: Tensor, number: int | None = None) -> Tensor:
 
 
 def unfollowed(x: Tensor) -> Tensor:
-    """``x`` for the user: it has an expression, and what is computed from it is a leaf again."""
+    """Return ``x`` for the user: it has an expression, but results computed from it are leaves."""
     if _followed(x):
         x._special = x._inference or x._volatile
     return x
 
 
 def cast(x: Tensor, kind: Any) -> Tensor:
-    """``x`` in another dtype, recorded."""
+    """Convert ``x`` to another dtype, recorded."""
     out: Tensor = apply(TO, (x,), (kind,))
     return out
 
@@ -193,9 +193,10 @@ TO = Op(
 
 
 def alias(out: Tensor, of: Tensor, recording: bool) -> None:
-    """Make ``out`` known as a view of ``of``: one memory, one version.
+    """Register ``out`` as a view of ``of``, with the same memory and version counter.
 
-    A view of a view has the same base: when some of the memory is written to, the base tells all.
+    A view of a view has the same base: a write to any part of the memory reaches all views by the
+    base.
     """
     base = of if of._base is None else of._base
     out._v = counter(of)
@@ -214,10 +215,10 @@ def alias(out: Tensor, of: Tensor, recording: bool) -> None:
 
 
 class Views:
-    """Weak references to the views of a base, pruned as they die.
+    """Weak references to the views of a base.
 
-    Pruned when there are twice as many as were alive last time, so that a loop over views of one
-    base takes linear time, and a WeakSet's hashing and callbacks are saved.
+    Dead ones are removed when the list has twice as many as were alive last time.  So a loop over
+    views of one base takes linear time, without the hashing and callbacks of a WeakSet.
     """
 
     __slots__ = ("limit", "refs")
@@ -227,14 +228,14 @@ class Views:
         self.limit = 16
 
     def add(self, view: Tensor) -> None:
-        """One more view."""
+        """Add a view."""
         self.refs.append(weakref.ref(view))
         if len(self.refs) > self.limit:
             self.refs = [r for r in self.refs if r() is not None]
             self.limit = max(16, 2 * len(self.refs))
 
     def live(self) -> list[Tensor]:
-        """The views that exist."""
+        """Return the views that are alive."""
         return [x for r in self.refs if (x := r()) is not None]
 
 
@@ -245,10 +246,10 @@ def record(
     arrays: Sequence[object],
     outs: Sequence[Tensor],
 ) -> Node:
-    """The node of an operation that was computed; ``outs`` get it as their history.
+    """Create the node of a computed operation, and make it the history of ``outs``.
 
-    It keeps arrays and versions, never Tensors: a node that held its own result would be a cycle,
-    and memory would be freed late.
+    The node saves arrays and versions, never Tensors.  A reference to its own result would be a
+    cycle, and memory would be freed late.
     """
     n = len(arrays)
     node = op.node()
@@ -261,7 +262,7 @@ def record(
             edge: Any = x._edge
             if edge is None or x._special:
                 edge = edge_of(x)
-                # Also for first outputs of several: without numbers, every edge is of one output.
+                # Also for a first output: ``nrs = None`` means that all nodes have one output.
                 numbered = numbered or edge.outputs > 1
             bits.append(True)
             edges.append(edge)
@@ -271,8 +272,8 @@ def record(
     mask = tuple(bits)
     pullback = bound.of.pullbacks.get(mask) or bound.of.pullback(mask)
     saved: list[Any] = []
-    # Pairs (counter, its value now) in one flat tuple: the engine compares them before it uses what
-    # was saved, and a tuple of pairs would be as many more objects for each node.
+    # Pairs (counter, present value) in one flat tuple, which the engine compares before it uses
+    # saved values.  A tuple of pairs would need additional objects for each node.
     check: list[Any] = []
     for i in pullback.keeps:
         x = operands[i] if i < n else outs[i - n]
@@ -295,7 +296,7 @@ def record(
     node.saved, node.check, node.extras = tuple(saved), tuple(check), None
     node.bound, node.pullback = bound, pullback
     node.serial = serial()
-    if op.outputs > 1 and not bound.results:  # zeros are made of them where nothing comes back
+    if op.outputs > 1 and not bound.results:  # for zeros in place of missing cotangents
         bound.results = [(out._array.shape, out._array.dtype) for out in outs]
     if current() is not RECORD:
         noted(node, operands)
@@ -309,12 +310,12 @@ def record(
     return node
 
 
-# The counter of what is saved and is no tensor: one for all, by which it is known.
+# The version counter of saved values that are no tensors; it never changes, and identifies them.
 FIXED = [0]
 
 
 def watched_version(x: Tensor) -> list[int]:
-    """The counter by which a change of a tensor that is to be saved will be noticed.
+    """Return the version counter that reveals later changes of a saved tensor.
 
     Raises RuntimeError for inference tensors, which have none.
     """
@@ -330,12 +331,12 @@ def watched_version(x: Tensor) -> list[int]:
 
 
 def noted(node: Node, operands: Sequence[object]) -> None:
-    """What other modes add to a record."""
-    kept = current().keeping
-    if kept is not None:
+    """Add the data of other modes to a node: operands, stack, packed values."""
+    collected = current().keeping
+    if collected is not None:
         for x in operands:
             if isinstance(x, Tensor):
-                kept.setdefault((edge_of(x), x._nr), x)
+                collected.setdefault((edge_of(x), x._nr), x)
     if current().anomaly:
         node.extra().made = "".join(traceback.format_stack(user_frame()))
     if current().packing is not None and node.saved and not node.foreign:
@@ -343,13 +344,13 @@ def noted(node: Node, operands: Sequence[object]) -> None:
 
 
 def _pack(node: Node, operands: Sequence[Any]) -> None:
-    """Let the saved tensors of a node pass through the hooks that are on."""
+    """Replace the saved tensors of a node by the objects of the active pack hook."""
     saved, check = list(node.saved or ()), list(node.check)
     for i, (value, place) in enumerate(zip(saved, node.kept(), strict=True)):
         if value.__class__ is _ndarray and check[2 * i] is not FIXED:
             if place < len(operands):
                 x = operands[place]
-            else:  # a result goes without its history, lest the node hold itself
+            else:  # a result without its history: the node must not refer to itself
                 x = blank(value)
                 x._v = check[2 * i]
             saved[i] = packed(x)
@@ -360,7 +361,7 @@ def _pack(node: Node, operands: Sequence[Any]) -> None:
 
 @contained
 def packed(x: Tensor) -> Packed:
-    """What the hooks that are on make of a tensor that is to be saved.
+    """Call the active pack hook with a tensor to save.
 
     Raises RuntimeError for a hook that changes it in place.
     """
@@ -368,35 +369,35 @@ def packed(x: Tensor) -> Packed:
     assert packing is not None
     version = counter(x)[0]
     with Switch(grad=False):
-        made = packing[0](x)
+        packed_object = packing[0](x)
     if counter(x)[0] != version:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
             "to pack hook cannot be modified by in-place operations as this can lead to unexpected "
             "side-effects."
         )
-    return Packed(x._array, made, packing[1])
+    return Packed(x._array, packed_object, packing[1])
 
 
 def overflow(name: str, kind: np.dtype | None) -> str:
-    """What is said about a Python integer that a dtype, the default one for None, has not."""
+    """Return the message for a Python integer out of a dtype's range; None is the default dtype."""
     kind = default() if kind is None else kind
     return f"{name}: value cannot be converted to type {kind.name} without overflow"
 
 
 def misfits(op: Op, shapes: Sequence[tuple[int, ...]]) -> str:
-    """What is said about shapes that do not broadcast."""
-    whole: tuple[int, ...] = ()
+    """Return the message for shapes that do not broadcast."""
+    common: tuple[int, ...] = ()
     for shape in shapes:
         try:
-            whole = np.broadcast_shapes(whole, shape)
+            common = np.broadcast_shapes(common, shape)
         except ValueError:
-            return misfit(op.name, whole, shape)
+            return misfit(op.name, common, shape)
     return f"{op.name}: shapes {', '.join(map(str, shapes))} do not suit it"
 
 
 def misfit(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> str:
-    """What is said about two shapes that do not broadcast."""
+    """Return the message for two shapes that do not broadcast."""
     for i in range(1, min(len(a), len(b)) + 1):
         if a[-i] != b[-i] and 1 not in (a[-i], b[-i]):
             place = max(len(a), len(b)) - i
