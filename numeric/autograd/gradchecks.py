@@ -68,8 +68,7 @@ def gradcheck(
       right: a subgradient in this component.  At a jump no verdict is possible, which is an error.
       At the edge of the domain, the slope is the one-sided one.
     - *Noise*: derivatives that consist of rounding errors (those of ``softmax(x).sum()``) may be
-      off
-      by their scatter between points a few units in the last place apart.
+      off by their scatter between points a few units in the last place apart.
 
     Args:
         func: a function of tensors, or a lowered Function (``numeric.lower``).  For a Function,

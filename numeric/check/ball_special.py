@@ -96,6 +96,7 @@ def _dawson(s: Ball) -> Ball:
 
 
 def _log_normal(t: arb) -> arb:
+    # log1p keeps the digits of log Φ where Φ is near 1.
     return (-((t / SQRT2()).erfc() / 2)).log1p() if t > 0 else _normal(t).log()
 
 
@@ -103,6 +104,7 @@ def _log_normal_derivative(n: Interval, x: Interval) -> Found:
     k = order("log_ndtr_derivative", n)
     if k == 0:
         return NORMAL["log_ndtr"](x)
+    # The derivative of log Φ is φ/Φ, whose series gives all higher orders.
     return coefficient(lambda s: _density(s) / _normal(s), k - 1, x.ball)
 
 
@@ -117,6 +119,7 @@ def _cardinal(n: int, t: arb, waves: tuple[arb, arb], sign: int) -> arb:
     if t.abs_upper() <= 1:
         first, total, k = (n + 1) // 2, arb(0), (n + 1) // 2
         term: arb = (t if n % 2 else arb(1)) * sign**first  # the factorial, of 0 or 1, is 1
+        # Ten bits below the precision: then the truncation is smaller than the rounding.
         bound = arb(2) ** (-ctx.prec - 10)
         while k == first or term.abs_upper() > bound * t.abs_upper() ** (n % 2):
             total += term / (2 * k + 1)
@@ -137,6 +140,7 @@ def _sinc_derivative(n: Interval, x: Interval) -> Interval:
     ball, pi = x.ball, arb.pi()
     value = of_balls(_cardinal(k, pi * ball, (ball.sin_pi(), ball.cos_pi()), -1) * pi**k)
     if value is None:
+        # The ball of a wide interval may be infinite; the bound of the integral always holds.
         return Interval(bound.neg(exact=True), bound)
     low, high = max(value.lower, bound.neg(exact=True)), min(value.upper, bound)
     return Interval(low, high)
@@ -325,7 +329,9 @@ def _elliptic(upper: int, complement: bool = False) -> OnIntervals:
         half = arb(1) / 2
         a = half * upper + n
         scale = arb.pi() / 2 * (half * upper).rising(n) * half.rising(n) / math.factorial(n)
+        # F is differentiated by raising its parameters; the factors are in ``scale`` [15.5.2].
         slope = scale * (1 - m if complement else m).hypgeom_2f1(a, half + n, 1 + n)
+        # By the chain rule, each derivative by the complement 1 - m changes the sign.
         return -slope if complement and n % 2 else slope
 
     domain = positive if complement else lambda m: bool(m.upper < 1)
@@ -370,6 +376,7 @@ def _bessel(function: Callable[[arb, arb], arb], second: bool = False) -> OnInte
     def value(n: Interval, x: Interval) -> arb | None:
         if not n.is_point or (x.lower < 0 and n.integer() is None):
             return None
+        # K_n and Y_n are infinite at 0 and complex below.
         return None if second and not x.lower > 0 else function(x.ball, n.lower)
 
     return value
@@ -382,6 +389,7 @@ def _scaled(
 
     def value(m: int, n: arb, x: arb) -> arb:
         total = arb(0)
+        # Leibniz' rule: the j-th derivative of the Bessel function, and m - j of the exponential.
         for j in range(m + 1):
             slope = sum(
                 (math.comb(j, i) * function(x, n - j + 2 * i) for i in range(j + 1)), arb(0)
@@ -418,6 +426,7 @@ def _ive(m: Interval, n: Interval, x: Interval) -> Interval | None:
     if len(known) < len(sides):
         return None
     union = reduce(hull, known)
+    # The kink of e^-|x| lets derivatives of order above |n| jump at 0; 0 lies between the sides.
     return hull(union, ZERO) if x.has(0) and k > abs(integer or 0) else union
 
 

@@ -59,6 +59,7 @@ class Enclosure:
     @property
     def floats(self) -> tuple[float, float]:
         """The ends as floats, rounded outward."""
+        # float() rounds to nearest, so an end may have to move outward by one float.
         low, high = float(self.lower), float(self.upper)
         return (
             low if low <= self.lower else float(np.nextafter(low, -np.inf)),
@@ -70,6 +71,7 @@ class Enclosure:
         if isinstance(value, Enclosure):
             return self.contains(value.lower) and self.contains(value.upper)
         if isinstance(value, Fraction):
+            # Scale the ends by the denominator: the fraction itself may have no binary form.
             scale, value = libmp.from_int(value.denominator), libmp.from_int(value.numerator)
             low, high = (libmp.mpf_mul(end._mpf_, scale) for end in (self.lower, self.upper))
             return bool(libmp.mpf_le(low, value) and libmp.mpf_le(value, high))
@@ -90,6 +92,7 @@ def _decimal(end: mpf, digits: int, upward: bool) -> str:
     sign, _, exponent, bits = end._mpf_
     if abs(exponent) > _MODERATE:
         return f"{'-' if sign else ''}2**{exponent + bits - (upward == bool(sign))}"
+    # to_str rounds to nearest, perhaps inward; the next decimal outward then replaces the text.
     text = str(libmp.to_str(end._mpf_, digits))
     beyond = Fraction(text) - fraction(end)
     if beyond >= 0 if upward else beyond <= 0:
@@ -165,9 +168,11 @@ def enclose(
     flint = imported("enclose")
     lower, upper = _box(f, subs or {})
     outputs, low, sizes = prepared("enclose", [f], lower)
+    # One mapping for both ends marks a point, whose precision can grow without cutting a box.
     high = low if upper is lower else prepared("enclose", [f], upper)[1]
     _refuse_bad_ends(low, high)
     with ONE_FLINT, flint.ctx.workprec(64):
+        # This module imports the optional flint, so it is not imported at the top.
         from numeric.check.ball_arithmetic import Problem
 
         problem = Problem(outputs, sizes, digits)

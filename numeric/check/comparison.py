@@ -51,6 +51,7 @@ class Comparison:
     def __str__(self) -> str:
         lines = [self._headline()]
         lines += [f"   {name:<6} {words}" for name, words in self._particulars()]
+        # A formula's text may have several lines; indent them below its first one.
         return "\n".join(line.replace("\n", "\n" + " " * 10) for line in lines)
 
     def __repr__(self) -> str:

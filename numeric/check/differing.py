@@ -115,6 +115,7 @@ class _Search:
         if f.formula is not None and g.formula is not None:
             verdict = self._formulas(f.formula, g.formula)
         for measure, side in ((f, g), (g, f)):
+            # A function that could not be traced is measured by the other side's formula.
             formula = measure.formula if measure.formula is not None else side.formula
             if side.function is None or formula is None or verdict.kind in ("domain", "broadcast"):
                 continue
@@ -163,10 +164,12 @@ class _Search:
             return self._comparison(True, None, "they are the same expression", proof="normal form")
         searched = Pair(self.ground, f, g)
         difference = searched.difference()
+        # A difference of values outranks one of domains.
         if difference is not None and not difference.domain:
             explained = searched.explained(difference)
             point = searched.simplest(difference)
             return self._different(f, g, point, explained.kind, explained.why)
+        # Normal forms ignore domains, so a difference of domains is compatible with a proof.
         proven = identical(f, g, self.ground.bounds)
         if difference is not None:
             agree = "are proven to agree" if proven else "agree at all points looked at"
@@ -213,6 +216,7 @@ class _Search:
         judge(run, self.ground.rng)
         rows = np.flatnonzero(_by_point(run.wrong[0]).any(axis=1))
         if len(rows):
+            # Where an intermediate value overflows, floats cannot reach the formula's value.
             run.wrong[0][rows[overflowing(run, forward, rows)]] = False
         shown = _shown(probe, run, formula, name)
         return None if shown is None else self._at(*shown, quantity, name, verdict)
@@ -223,8 +227,10 @@ class _Search:
         """Return the points at which the formula has values; include the point of ``verdict``."""
         drawn, groups = self.ground.drawn
         if verdict.point is not None:
+            # Where the formulas differ, the floats are the most likely to differ, too.
             drawn = {k: np.concatenate([x, verdict.point[k][None]]) for k, x in drawn.items()}
             groups = np.append(groups, "given")
+        # Without a value of the formula there is nothing to compare the floats with.
         values = forward.values(drawn).reshape(len(groups), -1)
         defined = np.isfinite(values).all(axis=1)
         return {name: x[defined] for name, x in drawn.items()}, groups[defined]
@@ -258,6 +264,7 @@ class _Search:
     ) -> Comparison:
         """Return the comparison for a point where ``value`` is off in the elements of ``mask``."""
         exact = quantity.precise(point, 0)
+        # -1 excludes the elements that are right; nan counts as the largest error.
         off = np.nan_to_num(np.where(mask, np.abs(value - as_floats(exact)), -1.0), nan=np.inf)
         place = tuple(map(int, np.unravel_index(np.argmax(off), off.shape)))
         true, result = exact[place], float(value[place])
@@ -276,6 +283,7 @@ def _shown(
     probe: Probe, run: Run, formula: Expr, name: str
 ) -> tuple[Explanation, Point, np.ndarray, np.ndarray] | None:
     """Return the worst fault: its explanation, a clear point, the value there, and a mask."""
+    # Wrong values outrank conventions at borders, and these outrank lost digits.
     if run.wrong[0].any():
         evidence = Evidence(run, 0, formula, lambda p: _called(probe, p), frozenset(probe.dtypes))
         row = int(worst_rows(run, 0)[0])
@@ -305,6 +313,7 @@ def _shape(f: Expr) -> str:
 
 
 def _called(probe: Probe, point: Point) -> list[np.ndarray] | None:
+    # An explanation calls with other dtypes and points, which a function may refuse.
     try:
         return probe(point)
     except (TypeError, LookupError, Misshapen, Exhausted):

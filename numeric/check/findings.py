@@ -65,6 +65,7 @@ def _unsummed(got: np.ndarray, expected: np.ndarray) -> list[int]:
     lead = got.ndim - expected.ndim
     if lead < 0:
         return []
+    # Broadcasting adds leading axes, and stretches axes of another length.
     axes = list(range(lead))
     for a, n in enumerate(expected.shape, lead):
         if got.shape[a] != n:
@@ -104,8 +105,10 @@ def of_runs(
         ("cancellation", "inaccurate", "some digits are lost"),
     ):
         for run in runs:
+            # The first run with such points is enough: later runs repeat them in other dtypes.
             shown = (run.conventions if verdict == "convention" else run.loose)[i]
             if shown.any():
+                # The error is relative to the size of the terms, because the sum may be exactly 0.
                 off = np.abs(run.got[i] - run.exact[i]) / (run.scale[i] + run.unit)
                 row = int(_argmax(np.where(shown, off, -1.0))[0])
                 at = run.at(row), run.got[i][row], shown[row]
@@ -122,6 +125,7 @@ def samples(run: Run) -> list[Sample]:
     worst, sizes = np.zeros(count), np.zeros(count)
     for g, e, wrong in zip(run.got, run.exact, run.wrong, strict=True):
         ulps = np.abs(g - e) / np.spacing(np.abs(e).astype(run.dtype)).astype(float)
+        # An infinite or nan result is an error only where it is judged wrong.
         ulps = np.where(np.isfinite(ulps), ulps, np.where(wrong, np.inf, 0.0))
         worst = np.maximum(worst, ulps.reshape(count, -1).max(axis=1, initial=0))
     for x in run.points.values():
@@ -149,6 +153,7 @@ def _finding(
     place = _argmax(np.where(mask, off, -1.0))
     valid = None
     if row in run.sides:
+        # At a kink every value between the derivatives of both sides is valid.
         sides = np.array([side[place] for side in run.sides[row][i]])
         valid = (float(sides.min()), float(sides.max()))
     return Finding(
@@ -182,6 +187,7 @@ def _called(probe: Probe, point: dict[str, np.ndarray]) -> list[np.ndarray] | No
         results = probe(point)
     except (TypeError, LookupError, Misshapen, Exhausted):
         return None
+    # A function that computes in float64 regardless says nothing about longer arithmetic.
     longer = any(np.asarray(x).dtype == np.longdouble for x in point.values())
     return None if longer and any(y.dtype != np.longdouble for y in results) else results
 

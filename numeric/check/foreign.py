@@ -82,6 +82,7 @@ class Taped(Source):
         """Compute the vjp by a backward pass."""
         with self.lib.enable_grad():
             y, xs = self._recorded(arrays[:-1])
+            # PyTorch takes only weights of the result's dtype.
             w = self._tensor(arrays[-1]).to(y.dtype)
             return one_or_all([_array(g) for g in self._pulled(y, xs, w)])
 
@@ -96,6 +97,7 @@ class Taped(Source):
             for i, t in zip(real_places(inputs), tangents, strict=True):
                 xs[i] = forward_ad.make_dual(xs[i], self._tensor(t))
             primal, tangent = forward_ad.unpack_dual(self._result(self.fn(*xs)))
+            # A result that does not depend on the inputs has no tangent.
             return _array(self.lib.zeros_like(primal) if tangent is None else tangent)
 
     def hessian(self, *arrays: np.ndarray) -> Any:
@@ -104,6 +106,7 @@ class Taped(Source):
             y, xs = self._recorded(arrays)
             grads = self._pulled(y, xs, None, create_graph=True)
             blocks = [self._rows(g, xs) for g in grads]
+            # A zero Hessian and an unrecorded backward look alike, so neither is reported as zeros.
             if not any(g.requires_grad for g in grads):
                 raise NotImplementedError("its backward is not recorded, or constant")
         return blocks[0][0] if len(blocks) == 1 else tuple(map(tuple, blocks))
@@ -121,6 +124,7 @@ class Taped(Source):
 
 
 def _array(t: Any) -> np.ndarray:
+    # Copy: the memory may be that of the tensor, which later calls may overwrite.
     return np.array(t.detach().numpy())
 
 
@@ -192,6 +196,7 @@ class Jax(Source):
             try:
                 result = self._compiled[what](*operands)
             except self._untraceable:
+                # Keep the eager function for later calls: tracing would fail again.
                 self._compiled[what] = call
                 result = call(*map(self.jax.numpy.asarray, operands))
             return self.jax.tree_util.tree_map(np.array, result)
@@ -207,6 +212,7 @@ class Jax(Source):
         self, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
     ) -> dict[str, object]:
         """Add to a source's offer whether XLA flushes subnormal numbers to 0 on this machine."""
+        # 2e-310 is subnormal: a machine that flushes such numbers returns 0.
         tiny = self._run("subnormals", lambda a: 2 * a, [np.array(1e-310)])
         return super().offered(forward, inputs, at) | {"subnormals": bool(tiny != 0)}
 

@@ -28,6 +28,7 @@ def look(probe: Probe, drawn: Mapping[str, np.ndarray], unit: float) -> None:
     count = len(next(iter(drawn.values())))
     if not count:
         return
+    # Three points are enough to show kept state, and leave the budget to the comparison.
     rows = [{name: x[k] for name, x in drawn.items()} for k in range(min(3, count))]
     first = probe(rows[0])
     if probe.raised is not None:
@@ -49,11 +50,13 @@ def look(probe: Probe, drawn: Mapping[str, np.ndarray], unit: float) -> None:
         if a is not None and not np.array_equal(a, b, equal_nan=True):
             why = "a later call overwrites the array that an earlier one returned"
             probe.note("mutation", why, rows[0], i)
+    # Other points came between, so a result that changed depends on earlier calls.
     for i, (a, b) in enumerate(zip(first, probe(rows[0]), strict=True)):
         if not same(a, b):
             why = "the same call gives another result later: it keeps state between calls"
             probe.note("accumulation", why, rows[0], i, b)
             return
+    # Code that reads an array's memory directly is wrong for other strides.
     for name, arranged in _LAYOUTS.items():
         for i, (a, b) in enumerate(zip(first, probe(rows[0], arranged), strict=True)):
             if not same(a, b):
@@ -64,6 +67,7 @@ def look(probe: Probe, drawn: Mapping[str, np.ndarray], unit: float) -> None:
 
 
 def _strided(x: np.ndarray) -> np.ndarray:
+    # The same values with a gap after each, so that the last stride is two items.
     return np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x.copy()
 
 
@@ -135,6 +139,7 @@ def _served(probe: Probe, rng: np.random.Generator) -> bool | None:
             got = probe(point)
         except Misshapen:
             return False
+        # Without budget left, no fault is known.
         except Exhausted:
             return True
         except Exception:

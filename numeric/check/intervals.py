@@ -51,6 +51,7 @@ class Interval:
     @property
     def is_point(self) -> bool:
         """Whether the interval is a single number."""
+        # Most points have one object for both ends, which is cheaper to compare.
         return self.lower is self.upper or bool(self.lower == self.upper)
 
     @property
@@ -151,11 +152,13 @@ def add(a: Interval, b: Interval) -> Interval:
     """``a + b``."""
     if a.is_point and b.is_point:
         return constant(a.lower + b.lower)
+    # Sums of exact ends are rounded to balls, whose outer ends enclose them.
     return Interval((a.lower + b.lower).lower(), (a.upper + b.upper).upper())
 
 
 def negative(a: Interval) -> Interval:
     """``-a``."""
+    # Without ``exact`` the ends would be rounded to the current precision.
     return Interval(a.upper.neg(exact=True), a.lower.neg(exact=True))
 
 
@@ -194,6 +197,7 @@ def raised(x: Interval, p: int | Fraction) -> Interval | None:
     if p < 0 and x.has(0):
         return None
     result = of_balls(*(t**p for t in x.ends))
+    # An even power has its minimum at 0, inside the interval.
     if result is not None and p % 2 == 0 and p > 0 and x.has(0):
         return Interval(arb(0), result.upper)
     return result
@@ -205,6 +209,7 @@ def power(x: Interval, y: Interval) -> Interval | None:
     if n is not None:
         return raised(x, n)
     if x.lower > 0:
+        # x**y = exp(y log x): with monotone functions, the ends are at ends.
         logarithm = of_balls(*(t.log() for t in x.ends))
         assert logarithm is not None
         exponent = multiply(y, logarithm)

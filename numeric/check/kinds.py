@@ -19,6 +19,7 @@ def explain(evidence: Evidence) -> Explanation:
     """Return the kind of mistake that explains all errors of an output."""
     run, i = evidence.run, evidence.output
     wrong = run.wrong[i]
+    # A few nan may accompany another mistake; if there are many, they are the mistake.
     if np.isfinite(run.got[i][wrong]).mean() < 0.8:
         what = "nan" if np.isnan(run.got[i][wrong]).any() else "inf"
         return Explanation("nonfinite", f"{what} where the exact value is finite")
@@ -48,6 +49,7 @@ def _rounds(evidence: Evidence) -> bool:
             better.append(bool(jumps) and bool((np.ptp(jumps, axis=0) > 0.1 * before).all()))
         else:
             after = np.abs(longer_results[i] - run.exact[i][row])[wrong]
+            # Longer arithmetic divides rounding errors by 2^11 or more, other mistakes by 1.
             better.append(bool((after <= before / 30).all()))
     return bool(better) and sum(better) > len(better) / 2
 
@@ -71,6 +73,7 @@ def _narrow(evidence: Evidence) -> Explanation | None:
         if not _jumps(evidence, rows, u):
             continue
         nodes = topological([run.quantity.outputs[i]])
+        # A short accumulator in a sum leaves the same errors as short arithmetic throughout.
         if name not in evidence.dtypes and any(getattr(x.op, "sums", False) for x in nodes):
             return Explanation("accumulation", f"sums are rounded to {name}", True)
         return Explanation("dtype", f"it is computed in {name}", True)

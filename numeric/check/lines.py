@@ -125,6 +125,7 @@ def fitted(values: Array, steps: Array, unit: object, tiny: Any, order: int = 1)
     The values are rounded by ``unit``; values below ``tiny`` are uncertain by ``tiny``.  If one of
     a function's values is not finite, its error is infinite.
     """
+    # One value that is not finite would spoil the coefficients of all functions.
     usable = np.isfinite(values).all(axis=0)
     values = np.where(usable, values, 0.0)
     low, half = steps.min(), (steps.max() - steps.min()) / 2
@@ -156,6 +157,7 @@ def radii(x: float, spacing: float) -> list[float]:
     size = abs(x) or 1.0
     largest = max(size, 1.0)
     kept_radii, radius = [], FIRST * largest * RATIO**2
+    # For tiny |x| skip the radii between the scales of 1 and of |x|, where nothing changes.
     while radius > FINEST * min(size, 1.0) and radius >= RESOLVED * spacing:
         if radius > FINEST * largest or radius <= FIRST * size * RATIO**2:
             kept_radii.append(radius)
@@ -178,6 +180,7 @@ def noises(fits: Sequence[Fit]) -> list[Array]:
             lately = [wider.others for wider in fits[i - 2 : i + 1]]
             least, most = np.min(lately, axis=0), np.max(lately, axis=0)
             stays = (most < SMOOTH * fits[i - 2].span) & (most <= PLATEAU * least)
+            # Noise at a radius also holds at smaller ones, where a staircase may hide it.
             noise = np.where(stays, np.maximum(noise, fit.others), noise)
         levels.append(noise)
     return levels
@@ -193,6 +196,7 @@ def best(fits: Sequence[Fit]) -> Estimate:
     value, least = np.full(shape, np.nan), np.full(shape, np.inf)
     going = np.ones(shape, bool)
     noise = noises(fits)
+    # Begin with the smallest radius: it steps over no feature that a larger one misses.
     for fit, rounding in zip(fits[::-1], noise[::-1], strict=True):
         error = fit.error(rounding)
         known = np.isfinite(error) & np.isfinite(fit.value)
@@ -236,6 +240,7 @@ class Line:
     def difference(self, step: float) -> Array:
         """Return the two-sided difference at a step."""
         below, above = (self.kind.type(self.x + h) for h in (-step, step))
+        # Divide by the step as rounded, not by the step that was asked for.
         change = np.asarray(self.function(above)) - self.function(below)
         return np.asarray(change / (float(above) - float(below)))
 
@@ -249,6 +254,7 @@ class Line:
         steps = places.astype(float) - self.x
         values = np.empty((len(places), *self.centre.shape))
         for row, (place, step) in enumerate(zip(places, steps, strict=True)):
+            # The value at the point is known already.
             values[row] = self.function(place) if step else self.centre
         return fitted(values, steps, self.unit, self.tiny, order)
 

@@ -49,6 +49,7 @@ def mistake(evidence: Evidence) -> Explanation | None:
     got, exact = run.got[i][rows], run.exact[i][rows]
     scale = run.scale[i][rows] + run.unit + 1e-300
     fit = _Fit(got, exact, scale, run.u)
+    # The first hypothesis that fits is reported, so simple ones come first.
     return (
         fit.part(exact, "", evidence.by)
         or _moved(evidence, fit, rows)
@@ -75,6 +76,7 @@ class _Fit:
         if other.shape != self.got.shape:
             return False
         allowed = 1e3 * self.u * (self.scale + np.abs(other)) + _EXACT_FIT * np.abs(self.off)
+        # A few components may also suffer from rounding, which no hypothesis predicts.
         return bool((np.abs(self.got - other) <= allowed).mean() > 0.98)
 
     def part(self, part: np.ndarray, what: str, by: str) -> Explanation | None:
@@ -123,10 +125,12 @@ def _moved(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | Non
         return Explanation("transposed", "the Jacobian is not transposed: J w instead of J' w")
     if name == "jvp" and fit.equal(_untransposed(evidence, rows)):
         return Explanation("transposed", "the Jacobian is transposed: J' t instead of J t")
+    # A transposed factor inside a product looks like no permutation of the result.
     for operand, turned in _turned(run.quantity.outputs[evidence.output]):
         if fit.equal(_evaluated(run, [turned], rows)[0]):
             return Explanation("transposed", f"{operand} is transposed in it")
     for a in range(1, exact.ndim):
+        # Larger shifts are rare mistakes, and each costs a comparison.
         for shift in range(1, min(exact.shape[a], 4)):
             for step in (shift, -shift):
                 if fit.equal(np.roll(exact, step, a)):
@@ -144,6 +148,7 @@ def _decided(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | N
     f = evidence.run.quantity.outputs[evidence.output]
     order = topological([f])
     conditions = dict.fromkeys(x.args[0] for x in order if x.op is WHERE)
+    # Each condition costs three evaluations, so long formulas are cut off.
     for condition in list(conditions)[:8]:
         what = sd.text(condition) if sd.count_nodes(condition) < 30 else "a comparison"
         for why, other in (
@@ -187,6 +192,7 @@ def _untransposed(evidence: Evidence, rows: np.ndarray) -> np.ndarray:
     seeds = [x for x in quantity.symbols if x not in known]
     inputs = [x for x in quantity.symbols if x in known]
     x = next((x for x in inputs if x.name == evidence.by), inputs[0] if inputs else None)
+    # J w and J' w only both exist if value and input have one shape.
     if x is None or len(seeds) != 1 or forward.shape != x.shape:
         return np.zeros(0)
     turned = (
@@ -234,6 +240,7 @@ def _parts(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | Non
 
 def _jointly(fit: _Fit, terms: Sequence[Expr], values: Sequence[np.ndarray]) -> Explanation | None:
     """Test all terms at once, each with its own constant."""
+    # With many free constants, least squares fits almost any result.
     if len(terms) > 6:
         return None
     # Extreme components would overflow least squares and drown the others.
@@ -276,6 +283,7 @@ def _addends(x: Expr) -> list[Expr]:
     if isinstance(op, ops.Product | ops.Contract | ops.Strong | ops.Linear):
         for k, a in enumerate(x.args):
             power = op.exponents[k] if isinstance(op, ops.Product) else 1
+            # These ops are linear in each operand of exponent 1, so they distribute over its sum.
             parts = _addends(a) if power == 1 and isinstance(a.op, ops.Sum) else []
             if len(parts) > 1:
                 return [rebuild(x, (*x.args[:k], part, *x.args[k + 1 :])) for part in parts]
@@ -292,6 +300,7 @@ def _stopped(evidence: Evidence) -> Iterator[tuple[str, Expr]]:
     by = list(seeds) or [named[evidence.by]]
     total = forward
     if quantity.name == "vjp":
+        # A vjp is the gradient of the weighted sum, and the weights are the last symbol.
         total = sd.sum(quantity.symbols[-1] * forward)
     order = topological([total])
     depends = set(by)
@@ -350,6 +359,7 @@ def _summed(evidence: Evidence, fit: _Fit, rows: np.ndarray) -> Explanation | No
         return None
     lead = len(summed)
     total = value.sum(axis=tuple(range(1, 1 + lead)))
+    # A constant factor before the sum is allowed; the median ignores components of 0.
     c = np.nanmedian(fit.exact / total.reshape(fit.exact.shape)) if total.size else np.nan
     for place in np.ndindex(*value.shape[1 : 1 + lead]):
         one = value[(slice(None), *place)]

@@ -105,11 +105,13 @@ class Differences:
     def _noise(self) -> Array:
         """Measure the rounding error of the values: rms of sixth differences (Hamming 1962)."""
         weights = np.array([(-1) ** k * comb(6, k) for k in range(7)], dtype=float)
+        # With unit weights, independent errors pass through the difference with their own size.
         weights /= np.sqrt(weights @ weights)
         noise = np.zeros_like(self.centre)
         for variable, step in enumerate(self.steps):
             row = [self._at((variable, j * TINY_STEP * step)) for j in range(-6, 7)]
             windows = np.stack([weights @ np.stack(row[s : s + 7]) for s in range(7)])
+            # fmax: a variable whose window leaves the domain says nothing about the noise.
             noise = np.fmax(noise, np.sqrt((windows**2).mean(axis=0)))
         return noise
 
@@ -138,6 +140,7 @@ class Differences:
             values = [self._at((i, h)), self._at((i, -h))]
             weights, steps = [1, -1], 2 * h
         elif i == j:
+            # Second differences in one variable need the centre, which is known.
             values = [self._at((i, h)), self.centre, self._at((i, -h))]
             weights, steps = [1, -2, 1], h * h
         else:

@@ -66,6 +66,7 @@ def _inner(evidence: Evidence, i: int) -> str:
         return "it is 0"
     ratio = ratio[np.isfinite(ratio)]
     c = float(np.median(ratio)) if ratio.size else 0.0
+    # A constant ratio at nine of ten values is no accident; the others may be rounding.
     if abs(c - 1) > 1e-8 and ratio.size and np.mean(np.abs(ratio - c) <= 1e-6 * abs(c)) > 0.9:
         return "its sign is wrong" if abs(c + 1) < 1e-6 else f"it has a factor {number_text(c)}"
     return "it is wrong"
@@ -74,6 +75,7 @@ def _inner(evidence: Evidence, i: int) -> str:
 def _aligned(values: np.ndarray, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
     """Yield the values aligned with the elements of an output: by element, by row, or by point."""
     count = len(values)
+    # Elements of leading axes match by position.
     if values.shape == shape[: values.ndim]:
         ones = (1,) * (len(shape) - values.ndim)
         yield np.broadcast_to(values.reshape(*values.shape, *ones), shape)
@@ -106,10 +108,12 @@ def _cells(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explanat
     signs = [(sd.text(d), next(iter(_aligned(v, wrong.shape)), None)) for d, v in pairs]
     own = [(evidence.by, run.points[evidence.by])] if evidence.by in run.points else []
     own = [(name, x) for name, x in own if x.shape == wrong.shape]
+    # Try the formula's own borders first, then also the sign of the input.
     for chosen in ([*signs], [*signs, *own]) if signs else ([],):
         known = [(name, np.sign(v)) for name, v in chosen if v is not None]
         if not known:
             continue
+        # Number the cells in base 3: one digit for each sign.
         cell = sum((3**k * (v + 1) for k, (_, v) in enumerate(known)), np.zeros(wrong.shape))
         bad = []
         for c in np.unique(cell[wrong | right]).tolist():
@@ -154,6 +158,7 @@ def _sliver(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explana
     ):
         for d in _aligned(values, wrong.shape):
             reach = float(np.abs(d[wrong]).max())
+            # Then the errors reach far beyond a border, and are no sliver.
             if reach > 0.2 * np.median(np.abs(d[right])):
                 continue
             for where, side in ((" ", d == d), (" on one side ", d > 0), (" on one side ", d < 0)):
@@ -186,6 +191,7 @@ def _magnitude(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Expl
                 below = v <= most
                 near = text[0] == "|" and most < 1 and (right & ~below).any()
                 if small is None and near and _share(below, wrong, right) > 0.5:
+                    # Keep looking: a tail in another feature is the better explanation.
                     small = Explanation("branch", f"{how} where {text} <= {most:.3g}")
     return small
 

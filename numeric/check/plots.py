@@ -42,6 +42,7 @@ def report(report: Report, ax: Axes | None) -> Picture:
     magnitudes = logarithmic([sample.magnitude for sample in samples])
     across = _near(magnitudes)
     ulps = np.array([sample.ulps for sample in samples], float)
+    # nan fails the comparison, so it is drawn at the upper edge.
     errors = np.where(ulps <= MOST, np.maximum(ulps, LEAST), MOST)
     groups = [sample.group for sample in samples]
     entries: dict[str, Artist] = {}
@@ -82,6 +83,7 @@ def _near(magnitudes: np.ndarray) -> np.ndarray:
     if not magnitudes.size:
         return magnitudes
     middle = np.median(magnitudes)
+    # A few extreme points would squeeze all others into one column.
     return np.asarray(np.clip(magnitudes, middle / 10.0**_DECADES, middle * 10.0**_DECADES))
 
 
@@ -124,6 +126,7 @@ def taylor(test: Taylor, ax: Axes | None) -> Picture:
     steps = test.table[0, :, 0]
     for k in range(1, test.table.shape[2]):
         colour = pictures.COLOURS[k - 1]
+        # nan leaves a gap, where a logarithm of 0 would fail.
         rows = np.where(test.table[..., k] > 0, test.table[..., k], np.nan)
         for row in rows:
             (entries[names[k - 1]],) = one.plot(
@@ -159,6 +162,7 @@ def certificate(result: Certificate, ax: Axes | None) -> Picture:
     axes = figure.axes if where else [one]
     sizes = logarithmic(list(result.ulps.values()))
     low = min(0.05, float(sizes.min()) / 2)
+    # Exact outputs get a bar of no length at the left edge.
     sizes = np.where(np.array(list(result.ulps.values())) == 0, low, sizes)
     high = float(sizes.max())
     colours = [pictures.COLOURS[k % len(pictures.COLOURS)] for k in range(len(names))]
@@ -193,6 +197,7 @@ def _located(ax: Axes, result: Certificate, names: Sequence[str], colours: Seque
             numbers = [at[x] for x in variables]
             height = numbers[1] if len(numbers) > 1 else float(k)
             shape = _SHAPES[k % len(_SHAPES)]
+            # Points on an edge of the box stay whole: ``clip_on`` is False.
             ax.plot(numbers[:1], [height], shape, color=colours[k], markersize=9, clip_on=False)
     ax.set_xlim(*_open(*lengths[0]))
     pictures.literal(ax.set_xlabel(variables[0]))

@@ -59,6 +59,7 @@ def text(report: Report) -> str:
     more = len(report.findings) - SHOWN
     if more > 0:
         lines += ["", f"and {more} more in .findings"]
+    # An empty line separates the counts from the findings, if there are any.
     lines += [""] * bool(report.findings) + list(_counts(report))
     return "\n".join(lines)
 
@@ -148,6 +149,7 @@ def number(value: Any, dtype: str = "float64") -> str:
     >>> number(np.float32(0.1), "float32"), number(0.1), number(float("nan"))
     ('0.1', '0.1', 'np.nan')
     """
+    # Booleans and integers have one spelling only.
     if isinstance(value, bool | np.bool | int | np.integer):
         return str(value)
     plain = float(value)
@@ -194,6 +196,7 @@ def _nested(array: np.ndarray, kind: str) -> str:
 
 def _sparse(name: str, array: np.ndarray, dtype: str) -> str | None:
     """Write a large array as a constant one with a few elements set; None if it is not so."""
+    # Counterexamples are shrunk: most elements of a large array are one number.
     values, counts = np.unique(array, return_counts=True)
     common, kind = values[counts.argmax()], array.dtype.name
     # The sign of zero is part of the point; nan equals nothing, not even nan.

@@ -77,6 +77,7 @@ class Probe:
         """
         self.budget.spend()
         args = [arranged(np.asarray(point[x.name])) for x in self.quantity.symbols]
+        # Kept to show whether the call writes into its arguments.
         before = [a.copy() for a in args]
         try:
             with warnings.catch_warnings():
@@ -95,6 +96,7 @@ class Probe:
     def note(self, kind: str, why: str, point: Point, output: int = 0, got: object = None) -> Fault:
         """Record a fault; keep the first of each kind."""
         fault = Fault(kind, why, output, {k: np.array(v) for k, v in point.items()}, got)
+        # One example of each kind is enough for a report.
         return self.faults.setdefault(kind, fault)
 
     def _outputs(self, result: Any) -> list[Any]:
@@ -103,6 +105,7 @@ class Probe:
         if isinstance(result, dict):
             result = [result[name] for name in self.quantity.by]
         if self.quantity.name == "hessian" and count > 1:
+            # A Hessian by several inputs comes as rows of blocks; outputs are one flat list.
             rows = [r if isinstance(r, tuple | list) else [r] for r in result]
             result = [block for row in rows for block in row]
         if isinstance(result, tuple | list) and (count > 1 or len(result) == 1):
@@ -154,6 +157,7 @@ class Probe:
                     array,
                 )
             )
+        # Later comparisons are in float64; longer results keep the digits that they are called for.
         wide = array.dtype if array.dtype == np.longdouble else np.float64
         return np.array(array, wide)
 

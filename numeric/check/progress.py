@@ -48,6 +48,7 @@ def progress(
         return
     out = sys.stderr if stream is None else stream
     if not (hasattr(out, "isatty") and out.isatty()):
+        # A log file or a pipe gets no line that overwrites itself.
         yield lambda done: None
         return
     next_time, width = clock() + PATIENCE, 0
@@ -55,8 +56,10 @@ def progress(
     def step(done: int) -> None:
         nonlocal next_time, width
         now = clock()
+        # Calls may come thousands of times a second, and a terminal is slow.
         if now < next_time:
             return
+        # Pad the line to cover a longer one before it.
         line = f"audit: {done} of {total} evaluations"
         out.write("\r" + line.ljust(width))
         out.flush()

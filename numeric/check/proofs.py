@@ -73,6 +73,7 @@ class Statements:
             for node in ast.walk(self.body)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         }
+        # Refuse unknown functions before the box is cut into parts.
         unknown = sorted(self.called - set(CALLS))
         if unknown:
             raise Unsupported(
@@ -95,6 +96,7 @@ class Statements:
                 raise Unsupported(f"certify: the statement {ast.unparse(statement)}")
             (target,) = statement.targets
             part, name = statement.value, ast.unparse(target)
+            # Conditions have no rounding error, so they are kept apart from numbers.
             if isinstance(part, ast.Compare | ast.BoolOp):
                 self.truths[name] = self.truth(part, values)
             else:
@@ -153,6 +155,7 @@ class Statements:
             )
         x, y = self.value(a, values), self.value(b, values)
         decided = bounded(name, x.computed, y.computed).truth()
+        # Program and formula may then take different branches, which no rounding bound covers.
         if decided is None and not (x.is_exact and y.is_exact):
             raise Unbounded("rounding decides a condition")
         return bool(decided) if decided is not None else None
@@ -168,6 +171,7 @@ def proven(F: Function, ranges: Mapping[Expr, tuple[float, float]], budget: int)
     Unsupported with place and reason if an output is unbounded in one part at the end.
     """
     lowered = F._programs.of(derivatives.value_and_grad, F._programs.real)
+    # The program on floats, not the one on arrays: each statement is one operation.
     written = lowered.program(MATH, False)
     program = Statements(written.source)
     # The assumed errors hold for the functions of math, not for others of the same names.
@@ -236,6 +240,7 @@ def _parts(
         try:
             bounds = _ulps(program.run(box), names)
         except Unbounded as error:
+            # An unbounded part is the worst, so it is cut first.
             return -math.inf, next(count), a, b, str(error)
         return -max(bounds), next(count), a, b, bounds
 
@@ -244,6 +249,7 @@ def _parts(
         _, _, a, b, _ = parts[0]
         if all(a[x][()] == b[x][()] for x in symbols):
             break
+        # heapreplace pops and pushes in one step; the second half follows.
         first, second = halved(a, b, low, high)
         heapq.heapreplace(parts, part(*first))
         heapq.heappush(parts, part(*second))
@@ -265,8 +271,10 @@ def _ulps(results: Sequence[Rounded], names: Sequence[str]) -> list[float]:
             unit = arb((1, max(int(exponent) + int(mantissa).bit_length() - 53, -1074)))
         bound = x.r / U + x.s / unit
         if bottom > 0:
+            # Of two bounds take the smaller: the second one is tighter if the values vary little.
             bound = min(bound.upper(), ((x.r * largest(x.exact) + x.s) / unit).upper())
         value = float(bound.upper())
+        # An error of 2^53 ulps is as large as the value itself.
         if not value < 2.0**53:
             raise Unbounded(f"no digit of {name} is certain")
         bounds.append(value * (1 + 2.0**-40))  # covers the rounding of the float itself

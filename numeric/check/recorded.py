@@ -68,6 +68,7 @@ class Recorded:
                     f"{gradient[name].shape}"
                 )
         for a in arrays:
+            # Rows are looked up by their bytes, which must not change.
             a.flags.writeable = False
         # The class is frozen: __setattr__ of object replaces the user's arrays by read-only copies.
         for name, arrays_of in (("points", points), ("gradient", gradient), ("value", value)):
@@ -84,6 +85,7 @@ class Recorded:
         results = [*self.gradient.values(), *([] if self.value is None else [self.value])]
         for row in range(len(next(iter(self.points.values())))):
             first = rows.setdefault(_key([a[row] for a in self.points.values()]), row)
+            # A point may be recorded twice, but a function has one result.
             if any(not np.array_equal(a[row], a[first], equal_nan=True) for a in results):
                 raise ValueError(f"Recorded: points {first} and {row} are one, with two results")
         return rows
@@ -117,6 +119,7 @@ class Recorded:
 
         def gradient(*arrays: object) -> Any:
             k = row(arrays)
+            # Copies: an audit tests whether a call returns memory that later calls change.
             return one_or_all([self.gradient[name][k].copy() for name in names])
 
         def value(*arrays: object) -> Any:
@@ -164,6 +167,7 @@ class Recorded:
         table: dict[str, Any] = {"points": {}, "gradient": {}}
         if path.suffix == ".json":
             contents = json.loads(path.read_text())
+            # JSON has no dtypes, so float32 must be restored.
             dtype = np.dtype(contents.get("dtype", "float64"))
             for part in table:
                 table[part] = {n: np.array(a, dtype) for n, a in contents.get(part, {}).items()}

@@ -175,6 +175,7 @@ def taylor(
     parts = _gradient(scalar.point, gradient if several else (gradient,))
     slope = np.concatenate([g.astype(float).ravel() for g in parts])
     matrix = None if hess is None else _hessian(scalar.point[0], scalar.derivative(hess))
+    # The function computes in the coarsest dtype that takes part.
     rounded = _coarsest([scalar.value, *parts, *scalar.point])
     with np.errstate(all="ignore"):
         runs = [
@@ -206,6 +207,7 @@ class _Scalar:
     def directions(self, count: int, seed: int) -> Array:
         """Draw random directions of about the length of the point in each number, at least 1."""
         usual = float(np.median(np.abs(self.vector))) if self.vector.size else 1.0
+        # A power of two adds no rounding to the directions.
         scale = 2.0 ** np.round(np.log2(max(1.0, usual)))
         drawn = np.random.default_rng(seed).standard_normal((count, self.vector.size))
         return np.asarray(scale * drawn)
@@ -219,6 +221,7 @@ class _Scalar:
         rest, arguments = self.vector + h * v, []
         for part in self.point:
             here, rest = rest[: part.size], rest[part.size :]
+            # [()] makes a NumPy number of an array without axes, as users pass it.
             arguments.append(here.reshape(part.shape).astype(part.dtype)[()])
         try:
             return np.array([float(self.fn(*arguments))])
@@ -255,6 +258,7 @@ def _verdict(
 ) -> Literal["right", "wrong", "cannot tell"]:
     """Return the verdict: wrong above a bound; right if bounds are tight, or all is 0."""
     with np.errstate(invalid="ignore"):
+        # The change of the function gives its size where its value is 0 by accident.
         change = np.nanmax(np.where(np.isfinite(table[..., 1]), table[..., 1], 0.0))
         vanishes = (size <= bound) & (bound <= SUFFICIENT * (value + change) + NOTHING)
         decided = (bound <= TELLS * size) | vanishes
@@ -281,12 +285,16 @@ def _along(
     for order, term in enumerate(terms, start=1):
         fits = [line.fit(radius, "central", order) for radius in line.radii]
         estimate: Estimate = best(fits)
+        # The noise also shows in the fits: in large coefficients that do not fall.
         noise = max(noise, float(noises(fits)[-1][0]), min(float(fit.tail[0]) for fit in fits))
         size.append(float(np.sqrt((term**2).sum())))
         total = float(term.sum())
+        # A gradient of inf or nan explains nothing of the change.
         left.append(abs(float(estimate.value[0]) - total) if np.isfinite(total) else np.inf)
         rounding = ROUNDINGS * unit * np.nan_to_num(np.abs(term).sum(), posinf=0.0)
+        # An estimate that does not settle, as at a kink, bounds nothing.
         bound.append(float(estimate.error[0] + rounding) if estimate.settles[0] else np.inf)
+    # Powers of two make h v exact.
     steps: Array = np.ldexp(0.25, -np.arange(STEPS))
     change = np.array([function(h)[0] for h in steps]) - line.centre[0]
     remainders = [change]
@@ -301,6 +309,7 @@ def _slope(steps: Array, remainders: Array, noise: float) -> float:
     """Fit the slope to the finest remainders that exceed the rounding errors."""
     clear = np.isfinite(remainders) & (remainders > ABOVE * noise)
     chosen = np.flatnonzero(clear)[-FITTED:]
+    # Too few clear remainders: they consist of rounding errors.
     if len(chosen) < FITTED // 2:
         return np.inf
     return float(np.polyfit(np.log(steps[chosen]), np.log(remainders[chosen]), 1)[0])

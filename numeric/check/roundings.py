@@ -120,6 +120,7 @@ def total(x: Rounded, y: Rounded) -> Rounded:
     exact = add(x.exact, y.exact)
     r, s = ZERO, x.s + y.s
     ends = (x.exact.lower, y.exact.lower), (x.exact.upper, y.exact.upper)
+    # Without cancellation, relative errors do not grow.
     if min(ends[0]) >= 0 or max(ends[1]) <= 0:  # |x|, |y| <= |x + y|
         r = max(x.r, y.r)
     elif not exact.has(0):
@@ -143,6 +144,7 @@ def _is_near(x: Rounded, y: Rounded) -> bool:
 
 def opposite_of(x: Rounded) -> Rounded:
     """``-x``."""
+    # A change of the sign is exact.
     return Rounded(negative(x.exact), x.r, x.s)
 
 
@@ -160,6 +162,7 @@ def quotient(x: Rounded, y: Rounded) -> Rounded:
     exact = divide(x.exact, y.exact)
     if exact is None:
         raise Unbounded("a divisor may be 0")
+    # The smallest computed divisor, relative to the exact one.
     rest = 1 - y.r - y.s / least(y.exact)
     if not rest > 0:
         raise Unbounded("a divisor may be 0 but for rounding")
@@ -185,6 +188,7 @@ def function_of(name: str, x: Rounded, unit: arb, lost: arb) -> Rounded:
     """Apply a function whose own relative error is within ``unit``, and absolute ``lost``."""
     exact = bounded(name, x.exact)
     if x.is_exact:
+        # Without an error of the operand, no derivative is needed.
         return stored(exact, ZERO, ZERO, unit, lost)
     derivative, t = _slope(name)
     (slope,) = evaluated([derivative], {t: x.computed}, Intervals())
@@ -208,6 +212,7 @@ def _absolute(x: Rounded) -> Rounded:
 
 def _choice(name: str) -> Callable[..., Rounded]:
     def value(x: Rounded, y: Rounded) -> Rounded:
+        # Rounding may change which operand is taken, but not by more than the larger error.
         return Rounded(bounded(name, x.exact, y.exact), ZERO, max(x.error, y.error))
 
     return value
@@ -238,6 +243,7 @@ def literal(value: float) -> Rounded:
     number = of_number(value)
     if isinstance(number, Undefined):
         raise Unsupported(f"certify: the number {value}")
+    # Short binary numbers are written as they are; others may stand for a fraction such as 1/3.
     if Fraction(value).denominator <= 2**20 and abs(value) <= 2**53:
         return Rounded(number)
     wide = multiply(number, Interval((1 - U).lower(), (1 + U).upper()))

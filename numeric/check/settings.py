@@ -52,6 +52,7 @@ class Setting:
         symbols, drawn, kept, dtypes = read_inputs("audit", inputs, domain)
         if not drawn:
             raise ValueError("audit: no input is real, so there is nothing to differentiate by")
+        # A function with own derivatives is a candidate: as the forward it would test itself.
         source = with_derivatives(forward)
         if source is not None:
             raise TypeError(
@@ -74,6 +75,7 @@ class Setting:
                 f"audit: the formula has a symbol {strange[0]}, which inputs does not name; they "
                 f"are {', '.join(inputs)}"
             )
+        # With an example in float32, the narrowest dtype decides; without examples both are tested.
         known = ("float32",) if "float32" in dtypes else ("float64",)
         setting = cls(
             value,
@@ -105,6 +107,7 @@ class Setting:
         drawn = self.with_data(points.ordinary(self.inputs, 64, rng))
         finite = np.isfinite(Forward(self.forward, self.symbols).values(drawn))
         row = int(np.argmax(finite.reshape(64, -1).all(axis=1)))
+        # Candidates are called once to see what they offer, so the formula must have a value there.
         at = [drawn[x.name][row] for x in self.symbols]
         arguments = {"gradient": gradient, "vjp": vjp, "jvp": jvp, "hessian": hessian}
         under_test = candidate(self.forward, self.symbols, **arguments, at=at)
@@ -152,6 +155,7 @@ def read_inputs(
     symbols: list[Expr] = []
     dtypes: list[str] = []
     for name, value in inputs.items():
+        # A length stands for a shape with one axis; True is an example, not a length.
         if isinstance(value, int) and not isinstance(value, bool):
             value = (value,)
         if isinstance(value, tuple):
@@ -207,6 +211,7 @@ def _tracer(
     if isinstance(forward, sp.Basic):
         return lambda symbols: _of_symbols(who, sd.from_sympy(forward), symbols), None, str(forward)
     if isinstance(forward, Function):
+        # A lowered Function is the formula of its one output.
         (forward,) = forward.outputs
     if isinstance(forward, Expr):
         return lambda symbols: _of_symbols(who, forward, symbols), None, sd.text(forward)
@@ -239,5 +244,6 @@ def _of_symbols(who: str, forward: Expr, symbols: Sequence[Expr]) -> Expr:
     missing = [name for name in own if name not in {x.name for x in symbols}]
     if missing:
         raise ValueError(f"{who}: no input is named {missing[0]}, a symbol of the formula")
+    # Parsed or user's symbols may differ from the inputs in shape or dtype.
     changed = {own[x.name]: x for x in symbols if x.name in own and own[x.name] is not x}
     return sd.substitute(forward, changed) if changed else forward

@@ -66,10 +66,12 @@ class Source(ABC):
         Raises ShapeError for a function whose value has another shape than ``forward``.
         """
         tangents = [a for a in at if a.dtype.kind == "f"]
+        # A value of higher rank has no Hessian here.
         calls = {"jvp": (*at, *tangents)} | ({} if forward.shape else {"hessian": at})
         fields: dict[str, object] = {"name": self.name, "value": self._named(self.value)}
         fields["vjp"] = self._named(self.vjp)
         notes = []
+        # Only a call shows which dtypes a function takes.
         dtypes = [kind for kind in ("float64", "float32") if self._takes(at, kind)]
         if dtypes:
             fields["dtypes"] = tuple(dtypes)
@@ -109,6 +111,7 @@ class Source(ABC):
 
 def called(fn: object) -> str:
     """Return the name of a function for messages."""
+    # ``apply`` of an autograd Function says nothing; its class has the name.
     owner = getattr(fn, "__self__", None)
     if isinstance(owner, type) and getattr(fn, "__name__", "") == "apply":
         return owner.__name__
@@ -123,6 +126,7 @@ def named(call: Callable[..., object], name: str) -> Callable[..., object]:
         try:
             return call(*args)
         except Exception as error:
+            # A note keeps the error's class, which callers distinguish.
             error.add_note(f"raised by {name}, which is under test")
             raise
 
@@ -131,6 +135,7 @@ def named(call: Callable[..., object], name: str) -> Callable[..., object]:
 
 def _in(kind: str, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Copy the arrays, real ones in the given dtype."""
+    # Copies, because a source may write into its operands.
     return [a.astype(kind) if a.dtype.kind == "f" else a.copy() for a in arrays]
 
 
@@ -143,6 +148,7 @@ def moved(
     arrays: Sequence[np.ndarray],
 ) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
     """Split inputs from the tangents after them, which only the real inputs have."""
+    # Each real input has one real tangent, so half of the real arrays are tangents.
     n = len(arrays) - len(real_places(arrays)) // 2
     return arrays[:n], arrays[n:]
 
@@ -165,6 +171,7 @@ class Lowered(Source):
             )
 
     def _only(self, result: Any) -> Any:
+        # A Function of a list of outputs returns a tuple, even of one.
         return result[0] if self.fn._many else result
 
     def value(self, *arrays: np.ndarray) -> np.ndarray:
@@ -185,6 +192,7 @@ class Lowered(Source):
 
     def hessian(self, *arrays: np.ndarray) -> Any:
         """Compute the Hessian by ``hessian``."""
+        # Integer and boolean inputs are data, without derivatives.
         real = [x for x in self.fn.inputs if x.dtype is float]
         blocks = self._only(self.fn.hessian(*arrays, wrt=real))
         return blocks[0][0] if len(real) == 1 else blocks
