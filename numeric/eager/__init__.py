@@ -1,1 +1,1 @@
-"""Tensors: what they are, what is recorded, and how it is gone back through."""
+"""Tensors: their data, the record of operations, and the backward pass through it."""

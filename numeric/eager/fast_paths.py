@@ -1,11 +1,10 @@
-"""Short ways for real operands of one dtype, where most programs spend their operations.
+"""Short ways for real operands of one dtype, the most frequent case.
 
-They do what ``recording.apply`` does, and ask for it in every other case.  An operation on one
-element takes 1.4 us to record, of which NumPy takes 0.3, and twenty calls of Python functions would
-double the rest.  So each way is one long function, a closure of what belongs to its
-operation, which writes out what functions of ``recording`` and ``tensor`` would do: ``blank``,
-``edge_of``, ``counter``, ``record``.  In return it knows much: one node class, one dtype, uniform
-operands, whose pullbacks are there before the first call.
+They do the same as ``recording.apply``, and call it in every other case.  A recorded operation on
+one element takes 1.4 us, 0.3 of them in NumPy; twenty calls of Python functions would double the
+rest.  So each short way is one long function, a closure over the data of its operation.  It inlines
+``blank``, ``edge_of``, ``counter`` and ``record``.  It can rely on one node class, one dtype and
+uniform operands, whose pullbacks exist before the first call.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ _ndarray = np.ndarray
 
 
 def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tensor, Any], Any]:
-    """``apply(op, (a, b))`` as a function of a and b, short for real operands of one dtype.
+    """Return ``apply(op, (a, b))`` as a function of a and b, fast for real operands of one dtype.
 
-    ``otherwise`` is asked for everything else.
+    It calls ``otherwise`` for all other operands.
     """
     kernel, kind_of_node, bound_of = op.kernel, op.node, op.bound
     assert kernel is not None
     one = np.ones(1, F64)
-    # By which of two Tensors require gradients, as bits: 1 for a, 2 for b.
+    # Pullbacks by the Tensors that require gradients, as bits: 1 for a, 2 for b.
     masks = [(True, False), (False, True), (True, True)]
     two, with_number = bound_of((one, one)), bound_of((one, 1.0))
     alike = [None, *map(two.of.pullback, masks)]
     left = with_number.of.pullback((True, False))
 
     def binary(a: Tensor, b: Any) -> Any:
-        # Whether the operands are what this is for.  ``_special`` says in one flag that one is an
-        # inference tensor, one of several results, a stale view ...  Classes are compared by
-        # ``is``, so that NumPy's scalars, which promote otherwise than numbers, go the long way.
+        # Check the operands.  The flag ``_special`` stands for inference tensors, one of several
+        # results, stale views and others.  Classes are compared by ``is``, so that NumPy's scalars,
+        # which promote differently from numbers, go the long way.
         x = a._array
         d = x.dtype
         kind = b.__class__
@@ -70,7 +69,8 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
             if mode.special():
                 return otherwise(a, b)
             which = which if mode.grad else 0
-        # The value.  What fails, as shapes that do not broadcast, fails again with its message.
+        # The value.  Operands that fail, as shapes that do not broadcast, fail again in
+        # ``otherwise``, with PyTorch's message.
         before = noise()
         try:
             set_noise(SILENCE)
@@ -80,7 +80,7 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
         finally:
             set_noise(before)
         if r.__class__ is not _ndarray:
-            r = _asarray(r)  # NumPy makes scalars of arrays without axes
+            r = _asarray(r)  # NumPy returns scalars for arrays without axes
         if not which:
             return blank(r)
         # The record: as ``recording.record``, for operands of one shape.
@@ -104,7 +104,7 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
             node.edges, node.operands = (ea,) if which == 1 else (eb,), (ea, eb)
         node.nrs = node.extras = None
         node.serial = serial()
-        # As ``blank``, which would first say that nothing is required.
+        # As ``blank``, but with the attributes of a recorded result at once.
         out = _new(Tensor)
         out._array = r
         out._v = None
@@ -116,7 +116,7 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
         else:
             node.bound, pullback = with_number, left
         node.pullback = pullback
-        # What it keeps, with versions; products, which keep both operands, are most of all.
+        # Save the residuals with versions.  Products, which save both operands, are most frequent.
         keeps = pullback.keeps
         if not keeps:
             node.saved = node.check = ()
@@ -137,14 +137,14 @@ def shortcut(op: Op, otherwise: Callable[[Tensor, Any], Any]) -> Callable[[Tenso
 
 
 def shortcut_of_one(op: Op, otherwise: Callable[[object], Tensor]) -> Callable[[Tensor], Tensor]:
-    """``apply(op, (input,))`` as a function of input, short for real operands.
+    """Return ``apply(op, (input,))`` as a function of input, fast for real operands.
 
-    ``otherwise`` is asked for everything else.
+    It calls ``otherwise`` for all other operands.
     """
     kernel, kind_of_node = op.kernel, op.node
     bound: Any = None
     pullback: Any = None
-    # Without a kernel the lowered expression by dtype, as a closure of an array and no lengths.
+    # Without a kernel: lowered expressions by dtype, as functions of an array and no lengths.
     programs: dict[Any, Any] = {}
 
     def lowered(x: Any) -> Any:
@@ -181,8 +181,8 @@ def shortcut_of_one(op: Op, otherwise: Callable[[object], Tensor]) -> Callable[[
         out = blank(r)
         if not input._rg or not mode.grad:
             return out
-        # Compiled when it is first needed: there are eighty such functions, and programs use five.
-        # The pullback last, as another thread may be here, too, and asks for that.
+        # Compile on first use: there are eighty such functions, and most programs use few.  Set
+        # the pullback last: another thread that sees it must see ``bound``, too.
         if pullback is None:
             bound = op.bound((x,))
             pullback = bound.of.pullback((True,))
@@ -208,9 +208,9 @@ def shortcut_of_one(op: Op, otherwise: Callable[[object], Tensor]) -> Callable[[
 def shortcut_inplace(
     op: Op, otherwise: Callable[[Tensor, Any], Any]
 ) -> Callable[[Tensor, Any], Any]:
-    """``a`` becomes ``op(a, b)`` where nothing is recorded, as in an optimiser's step.
+    """Return a function that writes ``op(a, b)`` into ``a``, fast without recording.
 
-    ``otherwise`` is asked for everything else.
+    An optimiser's step is the typical case.  It calls ``otherwise`` for all other operands.
     """
     kernel: Any = op.kernel
 
@@ -222,7 +222,7 @@ def shortcut_inplace(
         if (d is not F32 and d is not F64) or a._special or a._base is not None:
             return otherwise(a, b)
         if a._views is not None or (a._edge is not None and not a._rg):
-            return otherwise(a, b)  # others have to know: views, and expressions of a constant
+            return otherwise(a, b)  # views and the expression of a constant must change, too
         if kind is Tensor:
             y = b._array
             if y.dtype is not d or b._special or y.shape != x.shape:
@@ -252,12 +252,12 @@ def shortcut_inplace(
 
 
 def binary(op: Op, a: Tensor, b: Operand) -> Tensor:
-    """``apply(op, (a, b))``, by a short way where the op has one."""
+    """Return ``apply(op, (a, b))`` by the op's short way."""
     return op.short(a, b)
 
 
 def _save(node: Node, keeps: tuple[int, ...], places: tuple[object, ...]) -> None:
-    """Let a node keep what is at ``keeps`` among its operands and results."""
+    """Save the values at the places ``keeps`` among operands and results in a node."""
     saved: tuple[Any, ...] = ()
     check: tuple[Any, ...] = ()
     for i in keeps:

@@ -1,4 +1,4 @@
-"""Lowered Functions on Tensors: one recorded operation, with the Function's own two programs."""
+"""Calls of lowered Functions with Tensors: one recorded operation, by the Function's programs."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Shape
 
-# The dtypes of a Function's outputs; None: that of its real arguments.
+# The dtypes of a Function's outputs; None is the common dtype of its real arguments.
 Kinds: TypeAlias = "tuple[np.dtype, ...] | None"
 
 
 def called(
     function: Function, args: Sequence[object], named: dict[str, object], kinds: Kinds = None
 ) -> Any:
-    """A Function of arguments of which some are Tensors: a Tensor, or a tuple of them.
+    """Call a Function with arguments of which some are Tensors; return one or more Tensors.
 
-    Arrays and numbers among the arguments are constants.  The results have the dtype in which the
-    real arguments meet, by the promotion of Tensors; or ``kinds``, where the formula itself says
-    what is converted to what.
+    Arrays and numbers among the arguments are constants.  The results have the common dtype of the
+    real arguments, by the promotion of Tensors.  They have the dtypes ``kinds`` instead if the
+    formula itself contains conversions.
     """
-    given = function._signature.ordered(args, named)
-    operands = _promoted(function, given) if kinds is None else given
+    ordered = function._signature.ordered(args, named)
+    operands = _promoted(function, ordered) if kinds is None else ordered
     mode = current()
     if mode.tracing is not None:
         op = op_of(function, kinds)
@@ -61,7 +61,7 @@ def called(
     try:
         set_noise(SILENCE)
         if recorded:
-            values, kept = programs.forward(bound, call, copies=False)
+            values, residuals = programs.forward(bound, call, copies=False)
         else:
             values = programs.results(programs.value, bound, call)
     finally:
@@ -70,19 +70,19 @@ def called(
     for out in outs if volatile else ():
         out._volatile = out._special = True
     if recorded:
-        _record(function, operands, kept, outs, kinds)
+        _record(function, operands, residuals, outs, kinds)
     return function._structured(outs)
 
 
-def _promoted(function: Function, given: Sequence[object]) -> list[Any]:
-    """The arguments, the real ones in their common dtype."""
+def _promoted(function: Function, arguments: Sequence[object]) -> list[Any]:
+    """Return the arguments, with the real ones in their common dtype."""
     real = [x.dtype is float for x in function.inputs]
-    values = [v._array if isinstance(v, Tensor) else v for v in given]
-    meeting = [v for v, r in zip(values, real, strict=True) if r and _typed(v)]
-    if not meeting:
-        return list(given)
-    kind = promoted_real(meeting)
-    return [_as(v, kind) if r else v for v, r in zip(given, real, strict=True)]
+    values = [v._array if isinstance(v, Tensor) else v for v in arguments]
+    real_values = [v for v, r in zip(values, real, strict=True) if r and _typed(v)]
+    if not real_values:
+        return list(arguments)
+    kind = promoted_real(real_values)
+    return [_as(v, kind) if r else v for v, r in zip(arguments, real, strict=True)]
 
 
 def _typed(value: object) -> bool:
@@ -99,19 +99,19 @@ def _as(value: object, kind: np.dtype) -> Any:
 
 
 class FunctionBackward0(Node):
-    """A call of a Function.
+    """The node of a call of a Function.
 
-    ``saved`` are the arguments at ``places``, those that the residuals were computed from.  They
-    are what derivatives of derivatives need, and their versions tell whether residuals still hold.
+    ``saved`` are the arguments at ``places``, from which the residuals were computed.  Derivatives
+    of derivatives need them, and their versions show whether the residuals are still valid.
     """
 
     __slots__ = ("function", "mask", "op", "outputs", "places", "residuals", "types")
 
     partial = True
-    outputs: int  # they differ between Functions
+    outputs: int  # differs between Functions
     op: Op
-    pullback: Any  # None: there is nothing short for the engine
-    bound: Any  # of the same formula as an op; None until it is needed
+    pullback: Any  # None: the engine must call ``pull``
+    bound: Any  # the formula as a bound op; None before its first use
     function: Function
     residuals: Residuals | None
     mask: tuple[bool, ...]
@@ -119,7 +119,7 @@ class FunctionBackward0(Node):
     types: tuple[Any, ...]  # shape and dtype of each argument, then of each result
 
     def variant(self, gs: Sequence[object], marked: bool) -> Pullback:
-        """The pullback of the same formula as an op: for records of the backward pass."""
+        """Return the pullback of the formula as an op, for recorded backward passes."""
         if self.bound is None:
             types = self.types[: len(self.mask)]
             self.bound = self.op.bound([1.0 if t is None else _stand_in(*t) for t in types])
@@ -127,71 +127,70 @@ class FunctionBackward0(Node):
         return pullback.variant(marked, absent(gs))
 
     def pull(self, g: Any, marked: bool) -> tuple[Sequence[Any], Sequence[bool] | None]:
-        """As of every node; by the Function's own backward program, where that can be.
+        """Pull back by the Function's own backward program if possible.
 
-        It takes zeros for the results that nothing came back to, which is sharing what was computed
-        but multiplies partials: where one of those is infinite, what comes out is nan, and the
-        derivative of the other results is written by itself.
+        The program uses zeros for results without a cotangent, to share computed values.  A zero
+        times an infinite partial is nan; then a separate pullback without these results runs.
         """
         values = self.values()
         gs = g if self.outputs > 1 else [g]
         seeds = self.filled(gs)
         if not marked:
-            found, marks = self._by_own_program(seeds)
-            if not absent(gs) or not any(np.isnan(v).any() for v in found):
-                return found, marks
+            results, marks = self._by_own_program(seeds)
+            if not absent(gs) or not any(np.isnan(v).any() for v in results):
+                return results, marks
         p = self.variant(gs, marked)
-        kept = [values[self.places.index(i)] for i in p.keeps]
-        found = p.function(*kept, *seeds, self.bound.sizes)
-        return self.bound.fitted(p, found, seeds[0]), p.marks
+        saved = [values[self.places.index(i)] for i in p.keeps]
+        results = p.function(*saved, *seeds, self.bound.sizes)
+        return self.bound.fitted(p, results, seeds[0]), p.marks
 
     def _by_own_program(self, seeds: Sequence[Any]) -> tuple[Sequence[Any], Sequence[bool] | None]:
         function, residuals = self.function, self.residuals
         assert residuals is not None
         seeds = [g if g.ndim else g[()] for g in seeds]
-        found = function._programs.backward(residuals, residuals.call.pulled(seeds), seeds)
+        results = function._programs.backward(residuals, residuals.call.pulled(seeds), seeds)
         zeros = function._programs.cut.marked
         marks = [m for m, wanted in zip(zeros, self.mask, strict=True) if wanted]
         return [
             np.asarray(v, t[1])
-            for v, t, wanted in zip(found, self.types, self.mask, strict=False)
+            for v, t, wanted in zip(results, self.types, self.mask, strict=False)
             if wanted
         ], marks if any(marks) else None
 
     def kept(self) -> Sequence[int]:
-        """The places of the saved arrays among the arguments."""
+        """Return the places of the saved arrays among the arguments."""
         return self.places
 
     def result_shapes(self) -> Sequence[tuple[tuple[int, ...], np.dtype]]:
-        """Shapes and dtypes of the results."""
+        """Return shapes and dtypes of the results."""
         return self.types[len(self.mask) :]
 
     def free(self) -> None:
-        """Forget what was kept; a call that kept nothing may run again."""
-        kept = self.residuals
-        if self.saved or (kept is not None and kept.values):
+        """Drop saved arrays and residuals; a call that saved nothing may run again."""
+        residuals = self.residuals
+        if self.saved or (residuals is not None and residuals.values):
             self.saved = self.residuals = None
 
     def state(self) -> dict[str, Any]:
-        """For pickles.  Residuals are made anew, from the arguments that they depend on."""
+        """Return the state for pickles, without residuals, which ``restore`` computes again."""
         state = super().state()
-        kept = state.pop("residuals")
-        return state | {"bound": None, "kink": None if kept is None else kept.kink}
+        residuals = state.pop("residuals")
+        return state | {"bound": None, "kink": None if residuals is None else residuals.kink}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """The opposite of ``state``."""
+        """Restore the node from ``state``, and compute residuals from the saved arguments."""
         kink = state.pop("kink")
         super().restore(state)
-        # Unpickled dtypes may be equal without being the same.
+        # Unpickled dtypes may be equal but not identical.
         self.types = tuple([t and (t[0], np.dtype(t[1].str)) for t in self.types])
         self.residuals = None
         if self.saved is not None:
             known = dict(zip(self.places, self.saved, strict=True))
-            given = [
+            arguments = [
                 known.get(i, 1.0 if t is None else _stand_in(*t))
                 for i, t in enumerate(self.types[: len(self.mask)])
             ]
-            bound, call = self.function._signature.bind(given, {})
+            bound, call = self.function._signature.bind(arguments, {})
             before = noise()
             try:
                 set_noise(SILENCE)
@@ -201,7 +200,7 @@ class FunctionBackward0(Node):
             self.residuals.kink = kink
 
     def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
-        """The Function's formulas, of the operands' expressions."""
+        """Return the Function's formulas of the operands' expressions."""
         ys = self.op.results(operands, ())
         return ys if self.outputs > 1 else ys[0]
 
@@ -213,14 +212,14 @@ def _stand_in(shape: tuple[int, ...], kind: np.dtype) -> np.ndarray:
 def _record(
     function: Function,
     operands: Sequence[Any],
-    kept: Residuals,
+    residuals: Residuals,
     outs: Sequence[Tensor],
     kinds: Kinds,
 ) -> None:
-    """Give the results of a call their history."""
+    """Add the history to the results of a call."""
     op, places = op_of(function, kinds), function._programs.cut.needs
     node = FunctionBackward0()
-    node.function, node.residuals, node.op, node.outputs = function, kept, op, len(outs)
+    node.function, node.residuals, node.op, node.outputs = function, residuals, op, len(outs)
     node.mask = tuple([isinstance(x, Tensor) and x._rg for x in operands])
     node.places, node.bound, node.pullback = places, None, None
     typed = [*operands, *outs]
@@ -255,11 +254,11 @@ def _has_shape(a: object) -> bool:
 
 
 def op_of(function: Function, kinds: Kinds = None) -> Op:
-    """The operation whose formula is the Function's, with results of these dtypes."""
+    """Return the operation with the Function's formula and results of these dtypes, cached."""
     known: dict[Kinds, Op] = function.__dict__.setdefault("_ops", {})
-    found = known.get(kinds)
-    if found is None:
-        found = known[kinds] = Op(
+    op = known.get(kinds)
+    if op is None:
+        op = known[kinds] = Op(
             "function",
             _formula(function),
             promotion=None,
@@ -269,7 +268,7 @@ def op_of(function: Function, kinds: Kinds = None) -> Op:
             kinds=kinds,
             origin=weakref.ref(function),
         )
-    return found
+    return op
 
 
 def _formula(function: Function) -> Callable[..., tuple[Expr, ...]]:
@@ -293,7 +292,7 @@ def _formula(function: Function) -> Callable[..., tuple[Expr, ...]]:
 def _at_points(
     outputs: Sequence[Expr], inputs: Sequence[Expr], operands: Sequence[Expr], shape: Shape
 ) -> tuple[Expr, ...]:
-    """Elementwise formulas of scalars, of arrays."""
+    """Evaluate elementwise formulas of scalars at arrays."""
     done = {x: broadcast_to(v, shape) for x, v in zip(inputs, operands, strict=True)}
     for node in topological(outputs):
         if node not in done:

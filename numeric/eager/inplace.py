@@ -1,9 +1,10 @@
-"""Writing in place: versions, rewritten histories, and views that see their base change.
+"""Writes in place: versions, new histories, and views of a changed base.
 
-An in-place operation computes its result like the operation that makes a new tensor, and then puts
-it where the old value was, with its history.  A view that is written to gives its base a new
-history, the old one with a part replaced; every other view of the base is then *stale*, and gets a
-history from the base's new one when somebody asks.
+An in-place operation computes its result like the operation that returns a new tensor.  Then it
+copies the result into the tensor's memory, and gives the tensor the history of the result.
+
+A write to a view gives its base a new history: the old one with a part replaced.  Every other view
+of the base is then *stale*, and gets a history from the base's new one on its next use.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def inplace(function: Callable[..., Tensor], name: str = "") -> Callable[..., Tensor]:
-    """The in-place form of an operation, a method named after it with an underscore."""
+    """Return the in-place form of an operation, a method with its name and an underscore."""
     name = name or function.__name__ + "_"
 
     @functools.wraps(function)
@@ -48,26 +49,26 @@ def inplace(function: Callable[..., Tensor], name: str = "") -> Callable[..., Te
 
 
 def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
-    """Let ``x`` be what ``compute`` makes of its old value, in its own memory; ``x`` itself.
+    """Replace the value of ``x`` by ``compute(old value)`` in its own memory, and return ``x``.
 
-    Everything is checked before anything changes.
+    All checks are before any change.
 
     Raises RuntimeError where PyTorch does: for leaves that require gradients and their views, views
-    that cannot be rewritten, results of another kind or a larger shape, memory in which several
-    elements share a place, and inference tensors.
+    whose history cannot change, and inference tensors.  Raises it also for results of another kind
+    or a larger shape, and for memory in which several elements share a place.
     """
     mode = current()
     if mode.tracing is not None:
         return mode.tracing.write(x, compute, name)
     _check_target(x, mode, name)
-    # The operation reads the old value from the memory that is written to afterwards; it is given
-    # another Tensor, so that what it records is a history of the old value, not of ``x``.
+    # The operation gets another Tensor on the same memory, so that the recorded operand is the old
+    # value, not ``x``.
     old = _as_it_was(x)
-    start = serial()  # nodes with a later one are those that ``compute`` records
+    start = serial()  # nodes with a greater number are recorded by ``compute``
     out = compute(old)
     check_result(x, out, name)
     recorded = mode.grad and out._rg
-    if recorded:  # also into what required no gradients: the result alone says so
+    if recorded:  # also if ``x`` required no gradients and the result does
         check_history(x)
     if out._array.dtype is not x._array.dtype:
         out = cast(out, x._array.dtype)
@@ -75,7 +76,7 @@ def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
         out = out.expand(x._array.shape)
     if recorded:
         _settle(out, x, old, start)
-    # Nothing raises from here on.  The version tells nodes that saved the memory before.
+    # Nothing raises from here on.  The version warns nodes that saved the memory before.
     x._array[...] = out._array
     counter(x)[0] += 1
     if recorded:
@@ -86,10 +87,10 @@ def write(x: Tensor, compute: Callable[[Tensor], Tensor], name: str) -> Tensor:
 
 
 def changed(x: Tensor) -> None:
-    """What was changed without a record: constants are others to expressions from now on.
+    """Update records after an unrecorded change of ``x``: a changed constant needs a new symbol.
 
-    Their records are dropped, so that a new one, with its own symbol, stands for the new value.
-    Views that have a history get it anew, as after every change of their memory.
+    It drops the records of constants on the memory; the next use creates a new one.  Views with a
+    history become stale, as after every change of their memory.
     """
     base = x if x._base is None else x._base
     for y in (base, *(() if base._views is None else base._views.live())):
@@ -105,7 +106,7 @@ def changed(x: Tensor) -> None:
 
 
 def turn(x: Tensor, viewed: Callable[[Tensor], Tensor]) -> Tensor:
-    """Let ``x`` be a view of itself, under another shape and with that history; ``x`` itself.
+    """Replace ``x`` by a view of itself, with the view's shape and history, and return ``x``.
 
     Raises RuntimeError where ``write`` does so for ``x``.
     """
@@ -119,7 +120,7 @@ def turn(x: Tensor, viewed: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 def _as_it_was(x: Tensor) -> Tensor:
-    """The tensor as an operand: its value and history before it is written to."""
+    """Return a Tensor with the value and history of ``x`` before the write."""
     old = blank(x._array, x._rg, edge_of(x) if x._rg and current().grad else x._edge)
     if x._special:
         old._special, old._nr = True, x._nr
@@ -130,7 +131,7 @@ def _as_it_was(x: Tensor) -> Tensor:
 # Checks -----------------------------------------------------------------------------------------
 
 
-# What gives all elements one value may do so where several of them share a place.
+# Operations that set all elements to one value may write where several elements share a place.
 _FILLING = ("fill_", "zero_")
 
 
@@ -152,7 +153,7 @@ def _check_target(x: Tensor, mode: Mode, name: str = "") -> None:
 
 
 def check_memory(array: np.ndarray, name: str) -> None:
-    """Whether each element has a place of its own.  Raises RuntimeError if not."""
+    """Raise RuntimeError unless each element has its own place in memory."""
     if name in _FILLING or not array.size:
         return
     if any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
@@ -163,7 +164,7 @@ def check_memory(array: np.ndarray, name: str) -> None:
 
 
 def check_result(x: Tensor, out: Tensor, name: str) -> None:
-    """Whether ``out`` may be written into ``x``.  Raises RuntimeError if not."""
+    """Raise RuntimeError unless ``out`` may be written into ``x``."""
     shape, wanted = out._array.shape, x._array.shape
     if shape != wanted:
         try:
@@ -183,7 +184,7 @@ def check_result(x: Tensor, out: Tensor, name: str) -> None:
 
 
 def check_history(x: Tensor) -> None:
-    """Whether the history of ``x`` can be rewritten."""
+    """Raise RuntimeError unless the history of ``x`` may change."""
     base = x._base
     if base is None:
         return
@@ -213,7 +214,7 @@ CUSTOM = "custom "  # before its name: the origin of views that a custom Functio
 
 
 def _custom(x: Tensor, event: str) -> None:
-    """Raises RuntimeError for a view that a custom Function returned."""
+    """Raise RuntimeError for a view that a custom Function returned."""
     if x._origin.startswith(CUSTOM):
         raise RuntimeError(
             f"Output {x._nr} of {x._origin.removeprefix(CUSTOM)} is a view and {event} modified "
@@ -229,11 +230,11 @@ def _custom(x: Tensor, event: str) -> None:
 
 
 def _settle(out: Tensor, x: Tensor, old: Tensor, start: int) -> None:
-    """Let what was recorded keep the old value of ``x`` as a copy, and the new one as ``x``'s.
+    """Adjust the saved values of the nodes recorded by an in-place operation.
 
-    An operation in place may save what it overwrites (``x.mul_(y)`` saves the old ``x``) or its own
-    result (``x.exp_()``), which is then that of ``x``: the memory, with the version it will have.
-    What other nodes saved of the memory stays as it was, and they raise when they run.
+    An operation may save the old value (``x.mul_(y)``): save a copy instead.  It may save its own
+    result (``x.exp_()``): save the memory of ``x`` instead, with the version after the write.
+    Saved values of earlier nodes do not change: these nodes raise when they run.
     """
     v = counter(x)
     stack, seen = [out._edge], set()
@@ -254,11 +255,11 @@ def _settle(out: Tensor, x: Tensor, old: Tensor, start: int) -> None:
 
 
 def rebase(x: Tensor, out: Tensor) -> None:
-    """Give ``x`` the history of ``out``, and those that share its memory a part in it.
+    """Give ``x`` the history of ``out``, and update the tensors that share its memory.
 
-    A view has no history of its own to change: the base gets the old one with a part replaced, and
-    every view, ``x`` among them, becomes stale.  Stale views are refreshed when they are used, as
-    most never are.
+    If ``x`` is a view, its base gets a new history, the old one with a part replaced.  Every view,
+    including ``x``, becomes stale.  A stale view is refreshed on its next use, because most have
+    none.
     """
     base = x._base
     if base is None:
@@ -283,7 +284,7 @@ def rebase(x: Tensor, out: Tensor) -> None:
 
 
 def _moved(x: Tensor, edge: Node, nr: int) -> None:
-    """The tensor's history is from now on that of an output of ``edge``."""
+    """Make an output of ``edge`` the history of a tensor."""
     if x._retains:
         x._edge.extra().retains.pop(x._nr, None)
     x._edge, x._nr, x._rg = edge, nr, True
@@ -294,9 +295,9 @@ def _moved(x: Tensor, edge: Node, nr: int) -> None:
 
 @method()
 def _refreshed(x: Tensor) -> Record:
-    """The history of a view whose base was rewritten: a part of the base's.
+    """Record a view again after a write to its base, as a part of the base; return its record.
 
-    Whatever views it was made by, it is a strided part of the memory: one node says which.
+    Any chain of views is one strided part of the memory, so that one node suffices.
     """
     base = x._base
     assert base is not None
@@ -337,10 +338,10 @@ def _refreshed(x: Tensor) -> Record:
 
 
 def positions(part: np.ndarray, whole: np.ndarray) -> NDArray[np.int64]:
-    """Which elements of ``whole``, in C order, the elements of its view ``part`` are.
+    """Return the places of the elements of a view ``part`` among those of ``whole``, in C order.
 
-    Both are strides into one memory, so the view's strides, taken in an array of the numbers of the
-    elements that lies in memory as ``whole`` does, give those numbers.
+    Both have strides in the same memory.  So an array of the places with the layout of ``whole``,
+    read with the strides of ``part``, gives the result.
     """
     start = _address(part) - _address(whole)
     item = whole.itemsize
@@ -367,41 +368,42 @@ def _strided(flat: np.ndarray, like: np.ndarray, start: int) -> np.ndarray:
 
 
 def part(x: Expr, places: Expr) -> Expr:
-    """The elements of ``x`` at places in it, which ``positions`` gives."""
+    """Return the elements of ``x`` at the places of ``positions``."""
     flat = taken(reshape(x, -1), reshape(places, -1), 0)
     return reshape(flat, places.shape)
 
 
 def _replaced(x: Expr, places: Expr, inside: Expr, value: Expr) -> Expr:
+    """Return ``x`` with the elements at ``places`` replaced; ``inside`` is the mask of places."""
     length = math.prod(map(int, x.shape))
     new = opaque(opaque_ops.put_op(length), reshape(value, -1), reshape(places, -1))
     return where(inside, reshape(new, x.shape), x)
 
 
 class _Strided(Node):
-    """Where its elements are is no saved tensor: like other views, it may run again."""
+    """A node whose only saved value is the places of elements, so that it may run again."""
 
     __slots__ = ()
 
     def free(self) -> None:
-        """Forget nothing."""
+        """Do nothing: places are no saved tensor, and other views have none either."""
 
 
 class _Copied(Node):
-    """What writing to a view made of the history of its base."""
+    """The node of a base after a write to a view."""
 
     __slots__ = ()
     prefix = "torch::autograd::"
 
     @property
     def next_functions(self) -> tuple[tuple[Record | None, int], ...]:
-        """The base's old record, then what the operation that wrote had besides the view."""
+        """The base's old record, then the operands of the written value except the view."""
         base, written = super().next_functions
         inner: Any = written[0]
         return (base, *(inner.next_functions[1:] if inner is not None else ()))
 
 
-# Neither is computed: what they record is in memory already.
+# Both are recorded only, never computed: the values are in memory already.
 AS_STRIDED = Op(
     "as_strided",
     part,

@@ -1,9 +1,8 @@
-"""Operations of Tensors: each is one declaration, whose derivative comes from its symdiff op.
+"""Operations of Tensors: each is one declaration, whose derivative follows from its expression.
 
-An ``Op`` names the expression that it computes; what is compiled for operands that it meets is in
-``specialised``.  Where a record of the backward pass is asked for, the pullback is an operation
-itself, declared by its own formula, so that it has a pullback too, and so on to any order
-(``recorded_backward``).
+An ``Op`` defines the expression that it computes; ``specialised`` compiles it for operands.  In a
+recorded backward pass the pullback is an operation itself, declared by its own formula.  So it has
+a pullback, too, and so on to any order (``recorded_backward``).
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
     from numeric.eager.types import Operand
     from symdiff.graph.expr import Expr
 
-# Shapes that are remembered for one op; a loop over ever new shapes must not fill the memory.
+# The most cached shapes of one op: a loop over ever new shapes must not fill the memory.
 _KNOWN = 4096
 
-# NumPy's function by the one that makes its expressions, the first of several names; ``np.rint``
-# lacks the digits that rounding takes.
+# NumPy's function by the function that builds its expressions, the first of several names.
+# ``np.rint`` is left out, because it has no argument for digits.
 _NUMPYS: dict[Callable[..., object], Callable[..., Any]] = {
     functions.where: np.where,
     functions.dot: np.dot,  # quicker to start than ``np.matmul``
@@ -47,8 +46,8 @@ for _ufunc, _build in UFUNCS.items():
     if _ufunc is not np.rint:
         _NUMPYS.setdefault(_build, _ufunc)
 
-# The ops that modules declare, by the names that pickles have for them.  A name says nothing of the
-# module, so that a pickle stays valid when an op moves, and it must be unique for good.
+# The ops that modules declare, by their names in pickles.  A name does not contain the module, so
+# that a pickle stays valid when an op moves; so it must be unique and never change.
 DECLARED: dict[str, Op] = {}
 
 
@@ -57,32 +56,32 @@ class Op(Declaration):
 
     Args:
         name: in snake case; the node's class is its camel case with ``Backward0``.
-        build: the expression of the result, a tuple for several results, from the expressions of
-            the operands and the parameters.
-        kernel: the same on arrays, which makes new memory (or views, for a ``view``), where that
-            is faster (``benchmarks.kernels``) or tells a dtype or an order in memory, which
-            expressions do not; without one an expression that NumPy has a function for
-            (``sd.sin``) is that function, and any other is lowered.
-        saves: RESULT where PyTorch saves results and the pullback can be written in them.
+        build: the function that builds the expression of the result, or a tuple for several, from
+            the expressions of the operands and the parameters.
+        kernel: the same function on arrays; it returns new memory, or views for a ``view``.  An op
+            has one if it is faster (``benchmarks.kernels``), or if it determines a dtype or memory
+            order, which expressions lack.  The default is NumPy's function for the expression
+            (``sd.sin``), if there is one, and else the lowered expression.
+        saves: RESULT if PyTorch saves results and the pullback can be written in them.
         pointwise: elementwise with NumPy's broadcasting.
         promotion: the common dtype of the operands; None leaves each its own.
-        label: the class name of the node, where it is another one.
+        label: the class name of the node, if it differs from the default.
         outputs: the number of results; more than one make a tuple.
         view: results share the memory of the first operand.
-        reuse: from operands, stand-ins of results and parameters, to expressions by node:
-            identities beside ``result = stand-in`` that express the pullback in results.
+        reuse: a function of operands, stand-ins of results and parameters that returns expressions
+            by node: identities, in addition to ``result = stand-in``, for a pullback in results.
         numbers: Python numbers count as operands, as in ``next_functions``.
         stretches: axes of length 1 may be stretched, so that formulas depend on which they are.
-        concrete: axis lengths go into the formula as numbers, as letters cannot express them.
-        holds: operands that PyTorch saves and so watches for changes, needed or not.
-        kinds: the dtypes of the results, where the operands' do not say it.
-        partial: pullbacks leave out results that nothing came back to, instead of taking zeros for
-            them: for terms that may be infinite, or cost much.
-        base: the class of its nodes, where these have ways of their own.
-        variant: what tells the op from another one with its name and label.
-        origin: for an op that is made while a program runs: how another process makes it again, a
-            function and its arguments, or (weakly) the Function that it calls.  Ops without one
-            are declared by a module, once, and stay.
+        concrete: the formula needs axis lengths as numbers, because symbols cannot express it.
+        holds: operands that PyTorch saves and so checks for changes, needed or not.
+        kinds: the dtypes of the results, if those of the operands do not determine them.
+        partial: pullbacks leave out results without a cotangent, instead of using zeros: for terms
+            that may be infinite or expensive.
+        base: the base class of its nodes, if these override methods.
+        variant: a word that distinguishes the op from another one with its name and label.
+        origin: for an op created while a program runs, a way to create it in another process: a
+            function and its arguments, or a weak reference to the Function that it calls.  An op
+            without one is declared by a module, once, and stays.
 
     Raises ValueError for the second declaration of an op.
     """
@@ -116,7 +115,7 @@ class Op(Declaration):
         self.pointwise, self.promotion, self.view = pointwise, promotion, view
         self.outputs, self.reuse, self.concrete = outputs, reuse, concrete
         self.stretches, self.holds = stretches, holds
-        # Dtypes are compared by ``is``; those that come from pickles are equal, but others.
+        # Dtypes are compared by ``is``; unpickled ones are equal but not identical.
         self.kinds = None if kinds is None else tuple([OF_NUMPY[kind].numpy for kind in kinds])
         self.label = label or "".join(map(str.capitalize, name.split("_"))) + "Backward0"
         space = {"__slots__": (), "op": self, "outputs": outputs, "numbers": numbers}
@@ -134,9 +133,8 @@ class Op(Declaration):
         return f"<Op {self.name}>"
 
     def bound(self, arrays: Sequence[object], params: tuple[object, ...] = ()) -> Bound:
-        """What belongs to these parameters, shapes and dtypes of operands."""
-        # An operation of three operands takes some 3 us, so that a key of less than shapes and
-        # dtypes as they are is worth while only where this one is new.
+        """Return the bound op for these parameters, and shapes and dtypes of operands."""
+        # An operation of three operands takes some 3 us: a smaller key pays only after a miss.
         key = (
             params,
             *[
@@ -144,27 +142,28 @@ class Op(Declaration):
                 for a in arrays
             ],
         )
-        found = self.bounds.get(key)
-        if found is None:
-            make = functools.partial(self._found, arrays, params)
-            found = once(self.bounds, key, LOCK, make, _KNOWN)
-        return found
+        bound = self.bounds.get(key)
+        if bound is None:
+            make = functools.partial(self._bind, arrays, params)
+            bound = once(self.bounds, key, LOCK, make, _KNOWN)
+        return bound
 
-    def _found(self, arrays: Sequence[object], params: tuple[object, ...]) -> Bound:
-        """The same, looked for by less than exact shapes."""
+    def _bind(self, arrays: Sequence[object], params: tuple[object, ...]) -> Bound:
+        """Bind the op; uniform operands share one object for all shapes."""
         if not (self.pointwise and _uniform(arrays)):
-            return self._bind(arrays, params)
-        # One for each dtype, though formulas are the same: what is known of results holds for it.
+            return self._bind_shapes(arrays, params)
+        # One for each dtype, although formulas are equal: ``fits`` and ``fresh`` depend on it.
         kind = next(a.dtype.char for a in arrays if a.__class__ is np.ndarray)
         key = (params, kind, *[a.__class__ is np.ndarray for a in arrays])
-        found = self.bounds.get(key)
-        if found is None:
+        bound = self.bounds.get(key)
+        if bound is None:
             kinds = _kinds(arrays)
             of = self.specialised(params, [()] * len(arrays), kinds, uniform=True)
-            found = self.bounds[key] = Bound(of, {}, None, None)
-        return found
+            bound = self.bounds[key] = Bound(of, {}, None, None)
+        return bound
 
-    def _bind(self, arrays: Sequence[Any], params: tuple[object, ...]) -> Bound:
+    def _bind_shapes(self, arrays: Sequence[Any], params: tuple[object, ...]) -> Bound:
+        """Bind the op to the shapes of arrays, with symbolic lengths if the formula allows it."""
         kinds = _kinds(arrays)
         shapes: list[Any] = [np.shape(a) for a in arrays]
         letters, sizes = _letters(shapes, self.stretches)
@@ -173,7 +172,7 @@ class Op(Declaration):
             try:
                 of = self.specialised(params, letters, kinds)
             except (Unsupported, ShapeError, ValueError, TypeError, IndexError):
-                of = None  # its result's shape, or the op itself, needs the lengths
+                of = None  # the result's shape, or the op itself, needs the lengths
         if of is None:
             of, sizes = self.specialised(params, shapes, kinds), {}
         dtypes = [a.dtype if a.__class__ is np.ndarray else None for a in arrays]
@@ -186,18 +185,18 @@ class Op(Declaration):
         kinds: tuple[type, ...],
         uniform: bool = False,
     ) -> Specialised:
-        """The op for operands of these shapes, maybe of letters, and kinds of numbers."""
+        """Return the op for operands of these shapes, maybe symbolic, and kinds of numbers."""
         key = (params, tuple(shapes), kinds, uniform)
-        found = self.known.get(key)
-        if found is None:
+        special = self.known.get(key)
+        if special is None:
             if len(self.known) >= _KNOWN:
                 self.known.clear()
             xs = [
                 named_dummy(f"x{i}", s, k)
                 for i, (s, k) in enumerate(zip(shapes, kinds, strict=True))
             ]
-            found = self.known[key] = Specialised(self, params, xs, uniform)
-        return found
+            special = self.known[key] = Specialised(self, params, xs, uniform)
+        return special
 
 
 def _uniform(arrays: Sequence[object]) -> bool:
@@ -213,7 +212,7 @@ def _uniform(arrays: Sequence[object]) -> bool:
 
 
 def _kinds(arrays: Sequence[object]) -> tuple[type, ...]:
-    """What elements are in formulas.  Numbers are real unless all operands are integers."""
+    """Return the kinds of elements in formulas; numbers are real unless all arrays are integers."""
     kinds = [KINDS[a.dtype.kind] if a.__class__ is np.ndarray else None for a in arrays]
     return tuple(
         [
@@ -226,9 +225,9 @@ def _kinds(arrays: Sequence[object]) -> tuple[type, ...]:
 def _letters(
     shapes: Sequence[tuple[int, ...]], stretches: bool
 ) -> tuple[list[tuple[int | str, ...]], dict[str, int]]:
-    """Shapes with a letter per length, equal lengths getting equal letters.
+    """Return shapes with symbolic lengths, the same symbol for equal lengths, and their values.
 
-    Lengths 0 and 1 stay numbers where axes of length 1 may be stretched.
+    Lengths 0 and 1 stay numbers if axes of length 1 may be stretched.
     """
     letters: dict[int, LengthLetter] = {}
     least = 2 if stretches else 0

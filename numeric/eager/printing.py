@@ -1,8 +1,8 @@
-"""Tensors as text, laid out as PyTorch does.
+"""Tensors as text in PyTorch's layout.
 
-All elements get one format, that of the most demanding one: whole numbers with a point, fixed
-digits, or scientific notation where magnitudes differ by more than 1000 or are extreme.  Of large
-tensors only the edges are shown, and only these decide.
+All elements get one format: integers with a point, fixed digits, or scientific notation if
+magnitudes differ by more than 1000 or are extreme.  Large tensors show only their edges, and only
+these determine the format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
 
-# Replaced as a whole, so that other threads never see half a change.
+# One object, replaced by each change, so that other threads never see a partial change.
 _options: dict[str, Any] = {**_PROFILES["default"], "sci_mode": None}
 
 
@@ -47,17 +47,17 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How tensors are printed from now on; what is None stays, but for ``sci_mode``.
+    """Set options of printed tensors; None leaves an option unchanged, except ``sci_mode``.
 
     Args:
-        precision: digits after the point.
+        precision: the number of digits after the point.
         threshold: larger tensors show only ``edgeitems`` elements at both ends of each axis.
         edgeitems: see ``threshold``.
-        linewidth: characters in a line.
+        linewidth: the number of characters in a line.
         profile: ``default``, ``short`` or ``full``; the other arguments change it.
-        sci_mode: scientific notation always, never, or (None) where it is needed.
+        sci_mode: scientific notation always (True), never (False), or as needed (None).
 
-    Raises TypeError or ValueError for other values, before anything changes.
+    Raises TypeError or ValueError for other values, before any change.
 
     >>> set_printoptions(precision=2)
     >>> Tensor([0.125])
@@ -65,13 +65,13 @@ def set_printoptions(
     >>> set_printoptions(profile="default")
     """
     global _options
-    given = {
+    options = {
         "precision": precision,
         "threshold": threshold,
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in options.items() if value is not None}
     for name, value in changes.items():
         if not 0 <= value <= (_MOST_DIGITS if name == "precision" else math.inf):
             raise ValueError(
@@ -89,7 +89,7 @@ def set_printoptions(
 
 
 def _format(a: np.ndarray, o: dict[str, Any]) -> tuple[int, Callable[[Any], str]]:
-    """The width of the elements, and how each is written, right-justified."""
+    """Return the width of the elements, and the function that formats one, right-justified."""
     if a.dtype.kind != "f":
         width = max([1, *(len(str(v)) for v in a.ravel().tolist())])
         return width, lambda v: str(v).rjust(width)
@@ -115,12 +115,12 @@ def _format(a: np.ndarray, o: dict[str, Any]) -> tuple[int, Callable[[Any], str]
 
 
 def elements(a: np.ndarray) -> tuple[int, Callable[[Any], str]]:
-    """The width of the elements, and how each is written, by the options that are set."""
+    """Return the width of the elements, and the function that formats one, by present options."""
     return _format(a, _options)
 
 
 def _shown(a: np.ndarray, edge: int) -> np.ndarray:
-    """What a summary shows."""
+    """Return the elements that a summary shows."""
     for axis, n in enumerate(a.shape):
         if n > 2 * edge:
             a = a.take([*range(edge), *range(n - edge, n)], axis)
@@ -168,7 +168,7 @@ def _nested(
 
 
 def _suffixes(x: Tensor) -> Iterator[str]:
-    """What is said after the elements."""
+    """Yield the properties that follow the elements."""
     kind, a = x._array.dtype, x._array
     if (not a.size and a.ndim != 1) or (a.size and not _options["edgeitems"]):
         yield f"size={a.shape}"
@@ -177,7 +177,7 @@ def _suffixes(x: Tensor) -> Iterator[str]:
         yield f"dtype={OF_NUMPY[kind]!r}"
     try:
         node = x.grad_fn
-    except RuntimeError:  # a view whose history is not to be had
+    except RuntimeError:  # a view without a valid history
         yield "grad_fn=<Invalid>"
         return
     if node is not None:
@@ -214,10 +214,10 @@ def _formatted(self: Tensor, spec: str) -> str:
 
 @method()
 def draw(self: Tensor, *, limit: int = 60, direction: str = "down") -> Drawing:
-    """The tensor's record as a picture, as textbooks have it: see ``draw`` of Tensors.
+    """Return the tensor's record as a diagram, as textbooks draw it: see ``numeric.show.draw``.
 
-    From the result to its ``grad_fn``, along ``next_functions`` to the leaves; with what operations
-    saved, shapes, small values, and hooks.
+    It goes from the result to its ``grad_fn``, and along ``next_functions`` to the leaves.  It
+    shows saved values of operations, shapes, small values, and hooks.
 
     >>> import numeric as torch
     >>> w = torch.tensor(2.0, requires_grad=True)
@@ -233,6 +233,6 @@ def draw(self: Tensor, *, limit: int = 60, direction: str = "down") -> Drawing:
       n3 -->|"grad_fn"| n2
     ...
     """
-    # A room above this one, loaded when it is first asked for.
+    # A package of a higher layer, loaded on first use.
     drawing: Drawing = import_module("numeric.show").draw(self, limit=limit, direction=direction)
     return drawing

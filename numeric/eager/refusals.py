@@ -1,4 +1,4 @@
-"""Errors of programs that cannot be traced, with the line of the user's code."""
+"""Errors for programs that cannot be traced, which name the line of the user's code."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from numeric.modes import current
 if TYPE_CHECKING:
     from types import FrameType
 
-# Whose code stands between the user's line and an operation: these packages and the programs that
-# they write, NumPy and SymPy, which call back into them, and what calls functions for others.
+# The files of frames between the user's line and an operation: these packages, their generated
+# programs, NumPy and SymPy, which call back into them, and modules that call functions for others.
 _PACKAGES = [
     str(sys.modules[name].__file__)
     for name in (__name__.split(".")[0], "symdiff", "numpy", "sympy")
@@ -34,15 +34,15 @@ def is_library(file: str) -> bool:
 
 
 def is_ours(file: str) -> bool:
-    """Whether a file belongs to what stands between the user's line and an operation."""
+    """Whether a file is one of those between the user's line and an operation."""
     return file.startswith(_OURS)
 
 
 def user_frame() -> FrameType:
-    """The innermost frame of a file that is not ours; the outermost one where all are.
+    """Return the innermost frame of a file that is not ours, or the outermost frame.
 
-    For messages only: that a line is named never decides what is computed.  Frames are told by
-    their files, as a reader of a traceback tells them; what they contain is not looked at.
+    It serves messages only, and never decides a computation.  It looks at the files of frames, as
+    the reader of a traceback does, and not at their variables.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and is_ours(frame.f_code.co_filename):
@@ -51,7 +51,7 @@ def user_frame() -> FrameType:
 
 
 def user_level() -> int:
-    """The ``stacklevel`` by which a warning of the caller is one of the user's line."""
+    """Return the ``stacklevel`` with which a warning of the caller names the user's line."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and is_ours(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back

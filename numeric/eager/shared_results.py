@@ -1,7 +1,7 @@
-"""Results of a function that was run in another form: views of its arguments, or of one another.
+"""Restore shared memory between the arguments and results of a transformed function.
 
-A transform runs a function once, on something else than its arguments, and computes the results by
-a program of its own.  What shared memory in the run shares it in the results.
+A transform runs a function once, on stand-ins for its arguments, and computes the results by a
+lowered program.  Results that were views in the run become views again.
 """
 
 from __future__ import annotations
@@ -22,29 +22,32 @@ __all__: list[str] = []
 
 
 def placed(given: Sequence[Tensor], outs: Sequence[Tensor]) -> list[tuple[int, int, Place]]:
-    """Which results of a run, by number, are views of which of ``[*given, *outs]``, and where."""
-    found = []
+    """Return triples (result, base, place) for the results of a run that are views.
+
+    Both numbers count; the base is one of ``[*given, *outs]``.
+    """
+    views = []
     known = list(enumerate(given))
     for i, y in enumerate(outs):
         for j, x in known:
             place = _place(y, x)
             if place is not None:
-                found.append((i, j, place))
+                views.append((i, j, place))
                 break
         else:
-            if _is_whole(y):
+            if _is_base(y):
                 known.append((len(given) + i, y))
-    return found
+    return views
 
 
-def _is_whole(y: Tensor) -> bool:
-    """Whether a result has all of its memory."""
+def _is_base(y: Tensor) -> bool:
+    """Whether a result is no view of other memory."""
     array = y._array
     return (array.parent if isinstance(array, Shadow) else y._base) is None
 
 
 def _place(y: Tensor, x: Tensor) -> Place | None:
-    """Where ``y`` lies in the memory of ``x``; None if not there."""
+    """Return the place of ``y`` in the memory of ``x``, or None if they share none."""
     a, b = y._array, x._array
     if isinstance(a, Shadow) and isinstance(b, Shadow):
         if a.root() is not b.root():
@@ -62,35 +65,35 @@ def share(
     places: Sequence[tuple[int, int, Place]],
     lead: int = 0,
 ) -> None:
-    """Let results be views as ``placed`` says.
+    """Make results views according to the triples of ``placed``.
 
-    ``lead``: how many leading axes the inputs and results have that the run did not know of.
+    ``lead`` is the number of leading axes that inputs and results have in addition to the run.
     """
     trace = current().tracing
     for i, j, place in places:
-        y, whole = results[i], inputs[j] if j < len(inputs) else results[j - len(inputs)]
-        if not whole._array.size:
+        y, base = results[i], inputs[j] if j < len(inputs) else results[j - len(inputs)]
+        if not base._array.size:
             continue
         if j >= len(inputs):
-            _lay(whole, place.of, lead)
-        array, required = whole._array, whole._rg
+            _set_layout(base, place.of, lead)
+        array, required = base._array, base._rg
         if trace is not None:
-            trace.view(y, whole, place, lead)
+            trace.view(y, base, place, lead)
             if place.detached:
                 y._array, y._rg = y._array.detached(required), False  # type: ignore[attr-defined]
             continue
         strides = (*array.strides[:lead], *place.strides)
         y._array = memory_of(array, y._array.shape, strides, place.offset)
         if place.detached:
-            y._rg, y._edge, y._v = False, None, counter(whole)
+            y._rg, y._edge, y._v = False, None, counter(base)
             continue
         special = y._special
-        alias(y, whole, current().grad)
+        alias(y, base, current().grad)
         y._special = y._special or special
 
 
-def _lay(x: Tensor, strides: tuple[int, ...], lead: int) -> None:
-    """Let a new tensor lie in memory as in the run, on all axes but the leading ones."""
+def _set_layout(x: Tensor, strides: tuple[int, ...], lead: int) -> None:
+    """Give a new tensor the strides that it had in the run, on all axes but the leading ones."""
     array = x._array
     if array.strides[lead:] == strides:
         return
@@ -101,9 +104,9 @@ def _lay(x: Tensor, strides: tuple[int, ...], lead: int) -> None:
         outer.append(step)
         step *= n
     memory = np.empty(step, np.uint8)
-    laid = np.ndarray(like.shape, like.dtype, memory, 0, (*reversed(outer), *strides))
+    moved = np.ndarray(like.shape, like.dtype, memory, 0, (*reversed(outer), *strides))
     if isinstance(array, Shadow):
-        array.layout = laid
+        array.layout = moved
     else:
-        laid[...] = array
-        x._array = laid
+        moved[...] = array
+        x._array = moved

@@ -1,10 +1,10 @@
-"""What belongs to an op and to operands of some shapes: its formula, lowered, and its pullbacks.
+"""Specialise ops to shapes of operands: lower their formulas and pullbacks.
 
-An op names the expression that it computes.  For given shapes the expression is built over
-placeholders, pulled back by the rules of ``symdiff``, and lowered, once: what is left of all this
-are closures, one for the results (``Specialised``) and one for the cotangents of some operands
-(``Pullback``).  Lengths of axes are letters where that is possible, and bound when a closure is
-called (``Bound``), so that a longer batch compiles nothing.
+An op defines the expression that it computes.  For each set of shapes the expression is built over
+placeholders, pulled back by the rules of ``symdiff``, and lowered, once.  The outcome is closures,
+one for the results (``Specialised``) and one for the cotangents of some operands (``Pullback``).
+Axis lengths are symbolic where possible, and bound at each call (``Bound``), so that a longer batch
+compiles nothing.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
 
     from numeric.eager.recorded_backward import Operation
 
-# What the pullback is written in: the operands, or the results where that is possible.
+# The variables of a pullback: the operands, or the results where possible.
 INPUTS, RESULT = "inputs", "result"
 
 _WHERE = PRIMITIVES["where"]
 
-# As rules mark a cotangent whose zeros must survive infinite partials.
+# The mark of a cotangent whose zeros must survive infinite partials, as in the rules.
 _MARKED = 2
 
-# Nodes whose kernels are ufuncs, or made of them: their values are new memory, whatever the layout
-# of the operands.  Kernels of other nodes may hand out views, and arrays that they were given.
+# Nodes whose kernels consist of ufuncs: their values are new memory for any layout of the operands.
+# Kernels of other nodes may return views, or their operands.
 _FRESH = (ops.Pointwise, ops.Sum, ops.Product)
 
 _HALF = np.dtype(np.float16)
 
-# Held while something is compiled, so that threads that need it compile it once.
+# Held during a compilation, so that only one of several threads compiles.
 LOCK = fork_safe_lock()
 
 
 class Declaration:
-    """What is declared of an op, and read here and by records: see ``operations.Op``."""
+    """The declared attributes of an op, for this module and records: see ``operations.Op``."""
 
     name: str
     label: str
@@ -72,16 +72,16 @@ class Declaration:
     kinds: tuple[np.dtype, ...] | None
 
     def results(self, operands: Sequence[Expr], params: tuple[object, ...]) -> tuple[Expr, ...]:
-        """The expressions of the results, always a tuple."""
+        """Return the expressions of the results, always a tuple."""
         ys = self.build(*operands, *params)
         return tuple(as_expr(y) for y in (ys if isinstance(ys, tuple | list) else (ys,)))
 
 
 class Specialised:
-    """An op for operands of given shapes, whose lengths may be letters, and kinds of numbers.
+    """An op for operands of given shapes, with ints or symbolic lengths, and kinds of numbers.
 
-    ``xs`` and ``ys``: operands and results, as expressions.  ``uniform``: an elementwise op of
-    operands of one shape and one real dtype; whatever the shape, the formula is one of scalars.
+    ``xs`` and ``ys`` are the expressions of operands and results.  ``uniform`` is an elementwise op
+    of operands of one shape and one real dtype; its formula is of scalars, for any shape.
     """
 
     def __init__(
@@ -97,25 +97,25 @@ class Specialised:
         self._forward: Callable[..., Any] | None = None
 
     def forward(self) -> Callable[..., Any]:
-        """The results, as a function of the operands and the lengths of letters."""
+        """Return the function of the operands and the symbolic lengths that computes results."""
         if self._forward is None:
             self._forward = _lowered("forward", self.xs, self.ys)
         return self._forward
 
     def pullback(self, mask: tuple[bool, ...]) -> Pullback:
-        """The pullback to the operands of ``mask``."""
-        found = self.pullbacks.get(mask)
-        if found is None:
-            found = once(self.pullbacks, mask, LOCK, partial(Pullback, self, mask))
-        return found
+        """Return the pullback to the operands of ``mask``, cached."""
+        known = self.pullbacks.get(mask)
+        if known is None:
+            known = once(self.pullbacks, mask, LOCK, partial(Pullback, self, mask))
+        return known
 
 
 class Bound:
-    """A call: a specialised op with lengths for its letters, and what follows from these.
+    """A specialised op with values of its symbolic lengths.
 
-    All calls with operands of the same shapes and dtypes share one, and so do all uniform ones of
-    one dtype, whose ``shapes`` and ``kinds`` (dtypes) are None, as they say nothing that the
-    cotangent does not say.  Records refer to it, as pullbacks need the lengths.
+    All calls with operands of the same shapes and dtypes share one object, as do all uniform calls
+    of one dtype.  A uniform call has None for ``shapes`` and ``kinds`` (dtypes), since the
+    cotangent has the same.  Nodes refer to the object, because pullbacks need the lengths.
     """
 
     __slots__ = ("fits", "fresh", "half", "kinds", "of", "recorded", "results", "shapes", "sizes")
@@ -128,73 +128,75 @@ class Bound:
         kinds: Sequence[np.dtype | None] | None,
     ) -> None:
         self.of, self.sizes, self.shapes, self.kinds = of, sizes, shapes, kinds
-        self.results: list[tuple[tuple[int, ...], np.dtype]] = []  # once known: shapes and dtypes
-        # Whether the program gives what is asked for: right shapes and dtypes; new memory, too.
+        # Shapes and dtypes of the results, after the first call.
+        self.results: list[tuple[tuple[int, ...], np.dtype]] = []
+        # Whether the program returns right shapes and dtypes, and whether also new memory.
         self.fits = self.fresh = False
-        # Sums take more than half precision has: they are made of single, and rounded at the end.
+        # Sums in half precision overflow: compute in single precision, and round at the end.
         self.half = kinds is not None and not of.op.pointwise and _HALF in kinds
-        # What recorded passes run, by pullback, operand and dtype: see ``recorded_backward``.
+        # Operations of recorded passes by pullback, operand and dtype: see ``recorded_backward``.
         self.recorded: dict[tuple[Pullback, int, np.dtype | None], tuple[Operation, Bound]] = {}
 
     def forward(self, arrays: Sequence[Any]) -> Any:
-        """The results on arrays: a value, or a tuple of several."""
+        """Return the results for arrays: a value, or a tuple of several."""
         op = self.of.op
         if op.kernel is not None:
             return op.kernel(*arrays, *self.of.params)
-        given = [_single(a) for a in arrays] if self.half else arrays
-        values = self.of.forward()(*given, self.sizes)
+        operands = [_single(a) for a in arrays] if self.half else arrays
+        values = self.of.forward()(*operands, self.sizes)
         if self.fresh:
             return values[0]
         if not self.fits:
             values = self._fitted(arrays, values)
         if op.view:
             return values[0] if op.outputs == 1 else tuple(values)
-        # Kernels may hand out views of their operands, or the operands themselves.
+        # Kernels may return views of their operands, or the operands themselves: copy these.
         if op.outputs == 1:
             (value,) = values
             return np.array(value) if _shared(value, arrays) else value
         return tuple([np.array(value) if _shared(value, arrays) else value for value in values])
 
     def direct(self) -> Callable[..., tuple[Any, ...]] | None:
-        """The program itself, of operands and {}, once its only result is known to need nothing."""
+        """Return the program itself if its only result needs no conversion or copy, else None."""
         return self.of.forward() if self.fresh and self.shapes is None else None
 
     def _fitted(self, arrays: Sequence[object], values: Sequence[object]) -> list[np.ndarray]:
-        """Results of a program as arrays of the shapes and dtypes that they should have.
+        """Convert the results of a program to arrays of the right shapes and dtypes.
 
-        Programs give Python numbers for constants, and doubles where formulas contain some.  What
-        this is bound to, shapes and dtypes of operands, decides whether they do: it is noted where
-        values need nothing, so that they are not looked at again.
+        Programs return Python numbers for constants, and doubles if formulas contain some.  Whether
+        they do depends only on the shapes and dtypes of operands, which are fixed here.  So if no
+        value needs a conversion, ``fits`` skips later checks.
         """
         op = self.of.op
-        given = [a for a in arrays if a.__class__ is np.ndarray]
-        real = [a.dtype for a in given if a.dtype.kind == "f"]
+        operands = [a for a in arrays if a.__class__ is np.ndarray]
+        real = [a.dtype for a in operands if a.dtype.kind == "f"]
         kind = np.result_type(*real) if real else None
-        # Results of real operands are real, also where they are whole numbers; the only one of
-        # others has the dtype of the first, as programs add up truth values and narrow integers as
-        # wider ones; that of promoted operands may be real by its formula.
+        # Results of real operands are real, even if all values are integers.  A single result of
+        # other operands has the dtype of the first, because programs sum bools and narrow integers
+        # as wider ones.  A single result of promoted operands may be real by its formula.
         known = op.kinds is not None or bool(real)
         if op.pointwise and op.promotion is not None:
-            kind, known = np.result_type(*given), True
+            kind, known = np.result_type(*operands), True
         elif not (op.pointwise or real) and op.outputs == 1:
             known = op.promotion is None or self.of.ys[0].dtype is not float
-            kind = given[0].dtype if known else None
+            kind = operands[0].dtype if known else None
         out: list[np.ndarray] = []
         kinds = repeat(kind) if op.kinds is None else op.kinds
         for value, y, kind in zip(values, self.of.ys, kinds, strict=False):
-            shape = given[0].shape if self.shapes is None else lengths(y.shape, self.sizes)
+            shape = operands[0].shape if self.shapes is None else lengths(y.shape, self.sizes)
             array = _filled(value, shape, kind if known or y.dtype is float else None)
             out.append(np.array(array) if any(array is a for a in out) else array)
-        # Python numbers among the operands may change the dtype of what is made of integers.
-        if len(real) == len(given) or len(given) == len(arrays):
+        # Python numbers among the operands may change the dtype of results of integers: then check
+        # every call.
+        if len(real) == len(operands) or len(operands) == len(arrays):
             self.fits = all(map(_same, out, values))
             self.fresh = self.fits and op.outputs == 1 and isinstance(self.of.ys[0].op, _FRESH)
-            if self.shapes is None:  # other shapes than these fit if programs broadcast
+            if self.shapes is None:  # other shapes fit, too, if the program only broadcasts
                 self.fits = self.fresh
         return out
 
     def fitted(self, p: Pullback, values: Sequence[Any], g: Any) -> list[np.ndarray]:
-        """The cotangents that a pullback gave, in the shapes and dtypes of the operands."""
+        """Convert the cotangents of a pullback to the shapes and dtypes of the operands."""
         shapes, kinds = self.shapes, self.kinds
         if shapes is None or kinds is None:
             shape, kind = np.shape(g), g.dtype
@@ -208,7 +210,7 @@ class Bound:
         return out
 
     def expr(self, operands: Sequence[Expr]) -> Expr | tuple[Expr, ...]:
-        """The expressions of the results, from those of the operands."""
+        """Return the expressions of the results, from those of the operands."""
         ys = self.of.op.results(operands, self.of.params)
         return ys if self.of.op.outputs > 1 else ys[0]
 
@@ -218,24 +220,24 @@ def _single(a: object) -> Any:
 
 
 def _shared(value: Any, arrays: Sequence[object]) -> bool:
-    """Whether a result is another array, or a view."""
+    """Whether a result is one of the operands, or a view."""
     if value.base is not None:
         return True
-    for a in arrays:  # noqa: SIM110  # a generator takes the time of an operation
+    for a in arrays:  # noqa: SIM110  # a generator would take as long as a small operation
         if value is a:
             return True
     return False
 
 
 def _same(array: np.ndarray, value: object) -> bool:
-    """Whether a value needed nothing to become an array; NumPy's scalars count as arrays."""
+    """Whether a value needed no conversion to an array; NumPy's scalars count as arrays."""
     if isinstance(value, np.generic):
         return not array.shape and bool(array.dtype == value.dtype)
     return array is value
 
 
 def _filled(value: Any, shape: tuple[int, ...], kind: np.dtype | None) -> np.ndarray:
-    """A kernel's value as an array of ``shape``, of dtype ``kind`` unless that is None."""
+    """Return a kernel's value as an array of ``shape``, of dtype ``kind`` unless that is None."""
     if value.__class__ in WEAK:
         return np.full(shape, value, dtype=kind)
     if value.__class__ is not np.ndarray:
@@ -248,14 +250,14 @@ def _filled(value: Any, shape: tuple[int, ...], kind: np.dtype | None) -> np.nda
 class Pullback:
     """The pullback of a specialised op to some of its operands, as formulas and as a closure.
 
-    ``keeps``: what has to be saved for it, places of operands and, after them, of results.
-    ``function``: of what was kept, of the cotangents of the results and of the lengths of letters;
-    it gives the cotangents of the operands at ``wanted``.  ``marks``: which of these are marked.
-    ``clean``: they have the shape and dtype of the cotangent by themselves.
+    ``keeps`` lists the residuals by their places among operands and, after them, results.
+    ``function`` maps the residuals, the cotangents of the results and the symbolic lengths to the
+    cotangents of the operands at ``wanted``.  ``marks`` tells which of these are marked.  ``clean``
+    tells whether they have the cotangent's shape and dtype without a conversion.
 
-    A node is recorded with the plain pullback, and may have to run a ``variant``: one for a
-    ``marked`` cotangent, whose exact zeros must stay zeros, or one that does without the
-    cotangents of the results that are ``absent``.
+    A node is recorded with the plain pullback, but may run a ``variant``.  One is for a ``marked``
+    cotangent, whose exact zeros must stay zeros.  Another takes no cotangents of the results that
+    are ``absent``.
     """
 
     def __init__(
@@ -273,18 +275,18 @@ class Pullback:
         self.wanted = tuple([i for i, m in enumerate(mask) if m])
         stand_ins, gs, flows = cotangents(op, xs, ys, mask, marked, of.params, absent)
         self.gs = gs
-        # What may be kept, as formulas: operands, then results.
+        # Candidates for residuals, as expressions: operands, then results.
         self.places = [*xs, *stand_ins]
-        # None: the cotangent is zero whatever comes in.
+        # None is a cotangent that is always zero.
         self.exprs = [None if f is None else f.expr for f in flows]
-        # Cotangents of results that go through as they are, by operand.
+        # Operands whose cotangent is the unchanged cotangent of a result.
         self.through = {k: i for k, e in enumerate(self.exprs) for i, g in enumerate(gs) if e is g}
-        # Zeros are marked below a selection, also where none of its operands is selected.
+        # Zeros below a selection are marked, even if no operand of it is selected.
         chooses = any(y.op is _WHERE for y in topological(ys))
         marks = [chooses if f is None else f.mark != NONE for f in flows]
         self.marks = marks if any(marks) else None
         self.keeps = self._needed()
-        if plain is not None:  # nodes save before they know which variant will run
+        if plain is not None:  # a node saves residuals before it knows which variant will run
             assert set(self.keeps) <= set(plain.keeps), f"{op}: another pullback needs more"
             self.keeps = plain.keeps
         outputs = [
@@ -299,14 +301,14 @@ class Pullback:
             and (not op.pointwise or self._keeps_single())
         )
         self.clean = of.uniform and self.pointwise
-        # What this is as operations, by operand and dtype: see ``recorded_backward``.
+        # The pullback as operations, by operand and dtype: see ``recorded_backward``.
         self.operations: dict[tuple[int, object], Operation] = {}
 
     def _needed(self) -> tuple[int, ...]:
-        """Which operands and results have to be saved: those that the formulas contain."""
+        """Return the places of the operands and results in the formulas: they must be saved."""
         op, xs = self.of.op, self.of.xs
         used = symbols(*[e for e in self.exprs if e is not None])
-        # A result that PyTorch saves is watched for changes, also where the formula needs none.
+        # A result that PyTorch saves is checked for changes, even if the formula does not need it.
         if op.saves == RESULT and op.outputs == 1:
             used.update(self.places[len(xs) :])
         used.update(xs[i] for i in op.holds if self.mask[i])
@@ -314,9 +316,9 @@ class Pullback:
 
     @contained
     def _keeps_single(self) -> bool:
-        """Whether cotangents in single precision stay so; a constant in the formula may be double.
+        """Whether cotangents in single precision stay so: a constant in the formula may be double.
 
-        What has no gradient may be a number instead of an array.
+        An operand without a gradient may be a Python number instead of an array: try both.
         """
         one = np.ones(1, np.float32)
         for other in (one, 2.0):
@@ -328,20 +330,20 @@ class Pullback:
         return True
 
     def variant(self, marked: bool, absent: tuple[int, ...] = ()) -> Pullback:
-        """The same for a cotangent that is marked or not, without those of absent results."""
+        """Return the variant for a marked cotangent or not, and for absent results."""
         plain = self.plain
         if not (marked or absent):
             return plain
         key = marked, absent
-        found = plain._variants.get(key)
-        if found is None:
+        pullback = plain._variants.get(key)
+        if pullback is None:
             make = partial(Pullback, self.of, self.mask, plain, marked, absent)
-            found = once(plain._variants, key, LOCK, make)
-        return found
+            pullback = once(plain._variants, key, LOCK, make)
+        return pullback
 
 
 def symbols(*exprs: Expr) -> set[Expr]:
-    """The symbols in expressions."""
+    """Return the symbols in expressions."""
     return {x for x in topological(exprs) if isinstance(x.op, ops.Symbol)}
 
 
@@ -354,10 +356,10 @@ def cotangents(
     params: tuple[object, ...],
     absent: tuple[int, ...] = (),
 ) -> tuple[list[Expr], list[Expr], list[Flow | None]]:
-    """Stand-ins of the results, cotangents of the results, and those of the operands of ``mask``.
+    """Return stand-ins of the results, and cotangents of results and of the operands of ``mask``.
 
-    The cotangents of ``absent`` results count as 0.
-    Where the op saves its results, they appear in the latter as their stand-ins.
+    The cotangents of ``absent`` results count as 0.  If the op saves its results, the cotangents of
+    operands contain the stand-ins in their place.
     """
     stand_ins = [named_dummy(f"y{i}", y.shape, y.dtype) for i, y in enumerate(ys)]
     gs = [named_dummy(f"g{i}", y.shape, float) for i, y in enumerate(ys)]
@@ -374,12 +376,12 @@ def cotangents(
 
 
 def replaced(expr: Expr, known: Mapping[Expr, Expr]) -> Expr:
-    """``expr`` with nodes replaced by expressions of the same shape."""
+    """Return ``expr`` with nodes replaced by expressions of the same shape."""
     done: dict[Expr, Expr] = {}
     for node in topological([expr]):
         stand_in = known.get(node)
         if stand_in is None and isinstance(node.op, ops.Product) and len(node.args) == 2:
-            # A power that is known may be a factor beside the cotangent.
+            # A known power may be one of two factors; the other one is the cotangent.
             powers = [int_power(x, p) for x, p in zip(node.args, node.op.exponents, strict=True)]
             if any(p in known for p in powers):
                 factors = zip(powers, node.args, node.op.exponents, strict=True)

@@ -1,6 +1,6 @@
-"""Tensors in notebooks: a table of the elements, with the edges of large ones, and what is known.
+"""Tensors in notebooks: a table of the elements, cut for large tensors, and a line of properties.
 
-The text of a Tensor stays PyTorch's; numbers are written in the table as in the text.
+The text of a Tensor stays PyTorch's; the table writes numbers as the text does.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ROWS, _COLUMNS, _SLICES = 20, 20, 4  # that are shown whole
-_CHARACTERS = 100  # of a row
-_ROUND = (20, 10, 5, 2)  # elements of a vector in each of several rows
-_GAP = 3  # characters between columns
+_ROWS, _COLUMNS, _SLICES = 20, 20, 4  # the most that are shown without a cut
+_CHARACTERS = 100  # the width of a row
+_ROUND = (20, 10, 5, 2)  # the lengths of rows into which a vector is divided
+_GAP = 3  # the number of characters between columns
 _LEFT_OUT = "…"
 
 
 @method("_repr_html_")
 def _html(self: Tensor) -> str | None:
-    """A table for notebooks; None, and so the text, for what has no values."""
+    """Return a table for notebooks, or None, and so the text, for a tensor without values."""
     if isinstance(self._array, Shadow):
         return None
     return page(*_tables(self._array), paragraph(", ".join(_facts(self))))
@@ -45,7 +45,7 @@ def _facts(x: Tensor) -> Iterator[str]:
     yield str(OF_NUMPY[x._array.dtype]).removeprefix("torch.")
     try:
         node = x.grad_fn
-    except RuntimeError:  # a view whose history is not to be had
+    except RuntimeError:  # a view without a valid history
         yield "grad_fn is not to be had"
         return
     if node is not None:
@@ -55,7 +55,7 @@ def _facts(x: Tensor) -> Iterator[str]:
 
 
 def _tables(a: np.ndarray) -> Iterator[str]:
-    """One table, or one for each of the slices along the last two axes that are shown."""
+    """Yield one table, or a table for each shown slice along the last two axes."""
     if not a.size:
         return
     if a.ndim < 2:
@@ -83,14 +83,17 @@ def _tables(a: np.ndarray) -> Iterator[str]:
 
 @contained
 def _layout(shown: np.ndarray, names: int = 0) -> tuple[int, Callable[[Any], str]]:
-    """How many elements stand in a row below the names of so many columns, and how each is."""
+    """Return the number of elements that fit in a row, and the function that formats one.
+
+    ``names`` is the number of columns, whose names need space, too.
+    """
     with np.errstate(all="ignore"):
         width, write = elements(shown)
     return max(2, _CHARACTERS // (max(width, len(str(names))) + _GAP)), write
 
 
 def _places(n: int, most: int) -> list[int | None]:
-    """The indices that are shown, with None for those left out in the middle."""
+    """Return the indices that are shown, with None for those omitted in the middle."""
     if n <= most:
         return list(range(n))
     return [*range((most + 1) // 2), None, *range(n - most // 2, n)]
@@ -101,7 +104,7 @@ def _kept(places: list[T | None]) -> list[T]:
 
 
 def _vector(a: np.ndarray, fitting: int, write: Callable[[object], str]) -> str:
-    """The elements in rows, each with the index of its first one."""
+    """Return a table of a vector in rows, each with the index of its first element."""
     if len(a) <= fitting:
         return table([[write(v) for v in a.tolist()]], list(range(len(a))))
     fitting = next(n for n in _ROUND if n <= fitting)

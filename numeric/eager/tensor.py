@@ -1,7 +1,7 @@
-"""The Tensor: an array, and where it came from.
+"""The Tensor: an array with its history.
 
-The class says what every instance holds, and has what concerns the record.  All else are operations
-and what is made of them: ``FAMILIES`` says what comes from which module.
+This module defines the attributes of every instance, and the methods that concern the record.
+Other modules attach all operations and other methods: ``FAMILIES`` lists them by module.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return int(np.prod(self, dtype=np.int64))
 
     def __repr__(self) -> str:
@@ -65,21 +65,21 @@ class Size(tuple[int, ...]):
         return Size(item) if isinstance(i, slice) else item
 
 
-# What is attached to the class when modules are imported.  Operations are made of Tensors, so that
-# their modules stand above this one: each hands its functions over with ``method`` or ``attach``,
-# which is the only way to do so, and which refuses a module that is not here.  Names that programs
-# may look for in vain are errors that say what to use, by ``guesses.without``.
+# The methods that other modules attach to the class when they are imported.  Operations need
+# Tensors, so their modules import this one.  Each attaches its functions with ``method`` or
+# ``attach``, which raise for a module that is not listed here.  A name that a Tensor lacks raises
+# an error with a suggestion, by ``guesses.without``.
 FAMILIES = {
-    "numeric.ops.creation": "Tensor(...), new_zeros and its kin, is_floating_point",
+    "numeric.ops.creation": "Tensor(...), new_zeros and related ones, is_floating_point",
     "numeric.ops.random_numbers": "normal_, uniform_",
     "numeric.ops.conversions": "to Python, NumPy, other dtypes; copies, detach, data, its place",
     "numeric.eager.printing": "repr, format, draw",
     "numeric.eager.tables": "_repr_html_, for notebooks",
-    "numeric.eager.expressions": "expr, leaves: the formula of what was recorded",
+    "numeric.eager.expressions": "expr, leaves: the formula of the record",
     "numeric.ops.pickling": "__reduce_ex__: pickles, with the record",
-    "numeric.eager.inplace": "_refreshed, by which a view sees that its base was written to",
+    "numeric.eager.inplace": "_refreshed: the new history of a view after a write to its base",
     "numeric.autograd.derivatives": "backward",
-    "numeric.autograd.hooks": "register_hook and its kin, retain_grad",
+    "numeric.autograd.hooks": "register_hook and related ones, retain_grad",
     "numeric.eager.fast_paths": "short ways of + - * / and of functions of one operand (sin ...)",
     "numeric.ops.arithmetic": "the other operators and their functions: pow, remainder, lerp ...",
     "numeric.ops.pointwise": "functions of elements: where, clamp, atan2, round ...",
@@ -92,21 +92,22 @@ FAMILIES = {
     "numeric.ops.reducing": "sum, mean, prod, max, argmax, any ...",
     "numeric.ops.moments": "var, std, dist, logsumexp, softmax",
     "numeric.ops.sorting": "sort, topk, median, quantile, unique",
-    "numeric.ops.cumulative": "cumsum and its kin, diff",
+    "numeric.ops.cumulative": "cumsum and related ones, diff",
     "numeric.ops.matrix_products": "@, mm, addmm, outer, trace ...",
     "numeric.linalg.top_level_names": "norm, det, inverse and others of linalg",
 }
-# What else is bound late concerns classes below this one, for the same reason: a recorded backward
-# pass is made of operations (``recorded_backward`` gives ``Node.pull_recorded``), hooks see Tensors
-# (``autograd.hooks``), pickles of nodes name operations (``ops.pickling``), and a Function becomes
-# an operation when it is called with Tensors, which it does not know (``function_calls``).
+# Four modules extend classes of lower layers, for the same reason.  ``recorded_backward`` defines
+# ``Node.pull_recorded``, which needs operations; ``autograd.hooks`` adds methods with Tensors to
+# nodes; ``ops.pickling`` lets pickles of nodes refer to operations; ``function_calls`` makes a
+# Function an operation on Tensors.
 
 
 class Tensor(TensorMethods):
-    """An eager array that records the operations it takes part in.
+    """An eager array that records the operations on it.
 
-    Made by ``tensor``, the factories and operations.  ``requires_grad`` tensors that no operation
-    made are leaves: ``backward()`` on a result adds its derivative by each leaf to their ``grad``.
+    Create one with ``tensor``, a factory or an operation.  A leaf is a tensor with
+    ``requires_grad`` that no operation created.  ``backward()`` on a result adds its derivative by
+    each leaf to the leaf's ``grad``.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -115,26 +116,27 @@ class Tensor(TensorMethods):
     tensor([2., 4.])
     """
 
-    # What every instance has, set by ``blank``; then class attributes, for what few have otherwise.
+    # Slots for attributes of every instance, set by ``blank``.  Class attributes below are defaults
+    # of attributes that few instances set.
     __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_rg", "_special", "_v")
 
     _array: np.ndarray
     _rg: bool  # requires gradients
-    _edge: Any  # the Node that made it; for a leaf its end record, once it has one
-    _v: list[int] | None  # [version], shared with whatever shares the memory; None: never asked for
-    _special: bool  # short ways are not for it: one of the attributes marked * is set
+    _edge: Any  # the Node that created it; for a leaf its end record, after the first use
+    _v: list[int] | None  # [version], one list for all tensors on the memory; None before any use
+    _special: bool  # whether an attribute marked * is set, so that short ways do not apply
 
-    _nr: int = 0  # * which output of the node
+    _nr: int = 0  # * its number among the outputs of the node
     _stale: bool = False  # * of a view: the base's record changed since its edge was made
     _inference: bool = False  # *
-    _volatile: bool = False  # * nothing that is derived from it is recorded
+    _volatile: bool = False  # * results computed from it are not recorded
     _grad: Tensor | None = None
-    _base: Tensor | None = None  # of a differentiable view: whose memory it is
+    _base: Tensor | None = None  # of a differentiable view: the tensor with the memory
     _views: Views | None = None  # of a base: weak references to its views
-    _origin: str = ""  # of a view: why it cannot be changed in place, "" if it can
-    _name: str | None = None  # in expressions
-    _traced: Trace | None = None  # the trace in whose run it was made, of numbers known there
-    _no_expr: str | None = None  # why it has no expression
+    _origin: str = ""  # of a view: the reason against changes in place, "" if there is none
+    _name: str | None = None  # its name in expressions
+    _traced: Trace | None = None  # the trace whose run created it as a constant
+    _no_expr: str | None = None  # the reason why it has no expression
     _retains: bool = False
     _post: dict[int, Callable[[Tensor], object]] | None = None  # hooks that run after accumulation
 
@@ -159,9 +161,9 @@ class Tensor(TensorMethods):
 
     @property
     def _version(self) -> int:
-        """How often the memory was changed in place.
+        """The number of changes of the memory in place.
 
-        Raises RuntimeError for inference tensors, which nothing can save.
+        Raises RuntimeError for inference tensors, which no node can save.
         """
         if self._inference:
             raise RuntimeError("Inference tensors do not track version counter.")
@@ -169,7 +171,7 @@ class Tensor(TensorMethods):
 
     @property
     def output_nr(self) -> int:
-        """Which result of its ``grad_fn`` the tensor is."""
+        """The number of the tensor among the results of its ``grad_fn``."""
         return self._nr
 
     # The record -------------------------------------------------------------------------------
@@ -208,7 +210,7 @@ class Tensor(TensorMethods):
                 "allowed."
             )
         if isinstance(self._edge, Nowhere) and not self._stale:
-            if requires_grad:  # from now on gradients end here
+            if requires_grad:  # make it a leaf, where gradients accumulate
                 self._edge = None
         elif requires_grad != self._rg:
             self._rg = requires_grad
@@ -225,12 +227,12 @@ class Tensor(TensorMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no operation that is recorded made the tensor."""
+        """Whether no recorded operation created the tensor."""
         return not self._rg or self.grad_fn is None
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the operation that made the tensor; None for leaves."""
+        """The node of the operation that created the tensor; None for leaves."""
         if not self._rg:
             return None
         edge: Any = edge_of(self) if self._stale else self._edge
@@ -238,7 +240,7 @@ class Tensor(TensorMethods):
 
     @property
     def grad(self) -> Tensor | None:
-        """The accumulated gradient of a leaf; None until ``backward`` reached it."""
+        """The accumulated gradient of a leaf; None before ``backward`` reaches it."""
         if self._grad is None and self._rg and not self._retains and not self.is_leaf:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
@@ -283,7 +285,7 @@ class Tensor(TensorMethods):
         return self._retains
 
     def is_inference(self) -> bool:
-        """Whether the tensor was made in inference mode, and can never be part of a record."""
+        """Return whether the tensor was created in inference mode, and no record can save it."""
         return self._inference
 
     def __hash__(self) -> int:
@@ -291,7 +293,7 @@ class Tensor(TensorMethods):
 
 
 def attach(name: str, member: object) -> None:
-    """Let Tensors have a method or a property.  Raises ValueError if FAMILIES lacks its module."""
+    """Add a method or property to Tensors.  Raises ValueError if FAMILIES lacks its module."""
     function: Any = member.fget if isinstance(member, property) else member
     module = inspect.unwrap(function).__module__
     if module not in FAMILIES:
@@ -300,7 +302,7 @@ def attach(name: str, member: object) -> None:
 
 
 def method(*names: str) -> Callable[[F], F]:
-    """A decorator: the function is a method of Tensors too, by its own name or by ``names``."""
+    """Return a decorator that makes a function a method of Tensors, by its name or ``names``."""
 
     def added(function: F) -> F:
         for name in names or (function.__name__,):
@@ -314,9 +316,9 @@ _new = Tensor.__new__
 
 
 def blank(array: np.ndarray | Shadow, rg: bool = False, edge: object = None) -> Tensor:
-    """A new Tensor on an array, whatever the mode."""
+    """Return a new Tensor on an array; modes have no effect."""
     out = _new(Tensor)
-    out._array = array  # type: ignore[assignment]  # a Shadow is one to all but type checkers
+    out._array = array  # type: ignore[assignment]  # a Shadow acts as an array
     out._rg = rg
     out._edge = edge
     out._v = None
@@ -325,7 +327,7 @@ def blank(array: np.ndarray | Shadow, rg: bool = False, edge: object = None) -> 
 
 
 def wrap(array: object) -> Tensor:
-    """A new Tensor of an array, which is used as it is; NumPy scalars become arrays."""
+    """Return a new Tensor on an array or NumPy scalar, without a copy, in the present mode."""
     if array.__class__ is not np.ndarray and array.__class__ is not Shadow:
         array = np.asarray(array)
     out = blank(array)
@@ -339,24 +341,24 @@ def wrap(array: object) -> Tensor:
 
 
 def values_of(x: Tensor) -> np.ndarray:
-    """The array of a tensor, for what takes its numbers and is not recorded.
+    """Return the array of a tensor for code that reads values and is not recorded.
 
-    In a trace that is kept, the numbers of a tensor from outside may be others in the next call:
-    there it is an array without data, of which the trace makes an input.
+    In a trace for later calls, the values of a tensor from outside may differ in the next call.
+    There the result is a shadow, and the tensor becomes an input of the trace.
     """
     trace = current().tracing
     return x._array if trace is None else trace.values(x)
 
 
 def counter(x: Tensor) -> list[int]:
-    """The version counter of the tensor's memory."""
+    """Return the version counter of the tensor's memory."""
     if x._v is None:
         x._v = [0]
     return x._v
 
 
 def edge_of(x: Tensor) -> Record:
-    """The record behind a tensor; leaves get theirs here."""
+    """Return the record of a tensor; create it for a leaf or a constant."""
     if x._stale:
         return x._refreshed()
     if x._edge is None:
@@ -366,6 +368,6 @@ def edge_of(x: Tensor) -> Record:
 
 
 def retain(x: Tensor) -> None:
-    """Let the node of ``x`` fill its ``grad``."""
+    """Let ``backward`` store the gradient of ``x`` in its ``grad``."""
     edge: Any = edge_of(x)
     edge.extra().retains[x._nr] = weakref.ref(x)

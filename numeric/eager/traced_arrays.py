@@ -1,11 +1,11 @@
-"""Arrays without data: what Tensors hold while a function is traced.
+"""Shadows: the tracers that stand for the arrays of Tensors while a function is traced.
 
-A shadow has a shape, a dtype and an expression.  NumPy's functions on it give shadows, by the table
-of ``symdiff``; whatever needs its values raises an error that names the user's line.
+A shadow has a shape, a dtype and an expression, but no data.  NumPy's functions of shadows return
+shadows, by the table of ``symdiff``.  Code that needs values raises an error with the user's line.
 
-It has a layout as well, an array without values: programs ask arrays how they lie in memory, views
-and writes through them depend on it, and strides are no part of an expression.  Whether the memory
-is shared is what parents say, never the layouts, which are arrays of their own.
+A shadow also has a layout, an array with arbitrary values.  Programs inspect strides, and views and
+writes through views depend on them, but an expression has none.  The ``parent`` of a shadow shows
+whether memory is shared; layouts are separate arrays.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
 
 class Shadow(NDArrayOperatorsMixin):
-    """An array of which only shape, dtype and expression are known.
+    """An array with a shape, a dtype and an expression, but no values.
 
-    A view has a parent, of whose expression it is a part; writing to it replaces that part.
-    ``fixed``: it is an argument of the function, which must not be written to.  ``layout``: an
-    array of other values, that lies in memory as the array would; a view begins ``offset`` bytes
-    behind the memory that it is a view of.  ``grown``: what requires gradients was written to it.
-    ``cut``: it is its parent, detached; True if that required gradients, False if not.
+    A view has a ``parent``, and ``part`` extracts its expression from the parent's; a write to the
+    view replaces that part.  ``fixed`` forbids writes: it is an argument of the function.
+    ``layout`` is an array with the memory layout, and arbitrary values.  ``offset`` is the distance
+    in bytes from the root's first element.  ``grown`` says that a value with gradients was written
+    to it.  ``cut`` is None unless it is its detached parent; then it says whether the parent
+    required gradients.
     """
 
     __slots__ = (
@@ -64,7 +65,7 @@ class Shadow(NDArrayOperatorsMixin):
         self.cut: bool | None = None
         self._seen = parent.now() if parent is not None else 0
 
-    # What needs no data -----------------------------------------------------------------------
+    # Attributes without data ------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -73,7 +74,7 @@ class Shadow(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype."""
+        """The dtype of the elements."""
         return self.layout.dtype
 
     @property
@@ -88,53 +89,53 @@ class Shadow(NDArrayOperatorsMixin):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """The steps in memory."""
+        """The strides in bytes."""
         return self.layout.strides
 
     @property
     def flags(self) -> Any:
-        """How the array lies in memory."""
+        """NumPy's flags of the memory layout."""
         return self.layout.flags
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """The number of bytes of one element."""
         return self.layout.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The number of bytes of all elements."""
         return self.size * self.itemsize
 
     def stand_in(self) -> np.ndarray:
-        """An array to try operations on."""
+        """Return an array for trial runs of operations."""
         return stand_in(self.layout)
 
     # Its value --------------------------------------------------------------------------------
 
     def now(self) -> int:
-        """A number that changes whenever the memory is written to."""
+        """Return a number that changes with each write to the memory."""
         root = self
         while root.parent is not None:
             root = root.parent
         return root.version
 
     def root(self) -> Shadow:
-        """Whose memory it is."""
+        """Return the shadow that is no view, the owner of the memory."""
         return self if self.parent is None else self.parent.root()
 
     def cuts(self) -> list[bool]:
-        """What was detached on the way from whose memory it is: whether that required gradients."""
-        found = [] if self.cut is None else [self.cut]
-        return found if self.parent is None else found + self.parent.cuts()
+        """Return the ``cut`` of each detached shadow between this one and the root."""
+        own = [] if self.cut is None else [self.cut]
+        return own if self.parent is None else own + self.parent.cuts()
 
     def requires(self) -> bool:
-        """Whether what requires gradients was written to it."""
+        """Whether a write gave it gradients."""
         return self.root().grown and not self.cuts()
 
     def expr(self) -> Expr:
-        """The expression of the present value."""
-        # Read again only if somebody has written to the memory since: the part of a parent is a new
+        """Return the expression of the present value."""
+        # Extract it again only after a write to the memory, because each extraction builds a new
         # expression for each level of views.
         if self.parent is not None and self._seen != self.now():
             assert self.part is not None
@@ -142,8 +143,8 @@ class Shadow(NDArrayOperatorsMixin):
         return self._expr
 
     def write(self, value: Expr) -> None:
-        """Let the value be another one, also for all that share the memory."""
-        if self.parent is None:  # the version tells all views that theirs is old
+        """Replace the value, also for all shadows that share the memory."""
+        if self.parent is None:  # the new version makes all views extract their part again
             self._expr, self.version = value, self.version + 1
             return
         assert self.part is not None
@@ -152,29 +153,29 @@ class Shadow(NDArrayOperatorsMixin):
         self.parent.write(value)
 
     def detached(self, required: bool) -> Shadow:
-        """The same memory without derivative; ``required``: it has one."""
-        found = Shadow(self.trace, detach(self.expr()), self.layout, parent=self, part=detach)
-        found.offset, found.cut = self.offset, required
-        return found
+        """Return a detached view; ``required`` says whether this one requires gradients."""
+        view = Shadow(self.trace, detach(self.expr()), self.layout, parent=self, part=detach)
+        view.offset, view.cut = self.offset, required
+        return view
 
     def astype(self, kind: DTypeLike, **_: object) -> Shadow:
-        """The values in another dtype."""
+        """Return the values in another dtype."""
         layout = self.stand_in().astype(kind)
         return Shadow(self.trace, converted(self.expr(), self.dtype, layout.dtype), layout)
 
     def reshape(self, *shape: object) -> Any:
-        """The elements in another shape."""
+        """Return the elements in another shape."""
         wanted = shape[0] if len(shape) == 1 else shape
         return self._present().through("reshape", np.reshape, (self, wanted), {})
 
     def copy(self, *_: object, **__: object) -> Shadow:
-        """The values in memory of their own."""
+        """Return the values in new memory."""
         return Shadow(self.trace, self.expr(), self.stand_in())
 
     def __len__(self) -> int:
         return len(self.layout)
 
-    # What NumPy asks --------------------------------------------------------------------------
+    # NumPy's protocols ------------------------------------------------------------------------
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **given: object
@@ -192,7 +193,7 @@ class Shadow(NDArrayOperatorsMixin):
         return self._present().through(function.__name__, function, args, kwargs)
 
     def _present(self) -> Trace:
-        """The trace that runs now, in which the array may be one from outside."""
+        """Return the innermost running trace, in which this array may be from outside."""
         return current().tracing or self.trace
 
     def __getattr__(self, name: str) -> Any:
@@ -218,9 +219,9 @@ def some(
     error: type[Exception] = IndexError,
     says: str = "an index is out of bounds",
 ) -> bool:
-    """Whether one of the conditions is true, for which the caller will raise an error.
+    """Whether one of the conditions is true; the caller then raises an error.
 
-    A trace cannot know that: False, and what was traced raises ``error`` when it runs.
+    A trace has no values: it returns False, and calls of the traced function raise ``error``.
     """
     if not isinstance(conditions, Shadow):
         return bool(conditions.any())
@@ -232,17 +233,17 @@ def some(
 
 
 def beside(array: Any, other: object) -> Any:
-    """An array as a shadow, if what it is to meet is one."""
+    """Convert an array to a shadow if the ``other`` operand is one."""
     if isinstance(array, Shadow) or not isinstance(other, Shadow):
         return array
     return Shadow(other.trace, as_expr(array), array)
 
 
 def stand_in(like: np.ndarray | Shadow) -> np.ndarray:
-    """An array to try operations on: ones, an identity in two axes, zeros of integers.
+    """Return an array for trial runs: ones, identity matrices for two axes, zeros for integers.
 
-    Numbers that no operation objects to: nothing is divided by 0, matrices are regular and
-    positive definite, and integers, which may be places, are in bounds.
+    No operation raises for these values.  They avoid division by 0, the matrices are positive
+    definite, and integers are in bounds as indices.
     """
     if like.dtype.kind != "f":
         return np.zeros_like(like)
@@ -253,9 +254,9 @@ def stand_in(like: np.ndarray | Shadow) -> np.ndarray:
 
 
 class Place(NamedTuple):
-    """Where a view lies in other memory: strides and offset in bytes; whether it is detached.
+    """The place of a view in other memory: strides and offset in bytes, and whether it is detached.
 
-    ``of``: the strides of the whole.
+    ``of`` has the strides of the base.
     """
 
     strides: tuple[int, ...]
@@ -267,7 +268,7 @@ class Place(NamedTuple):
 def memory_of(
     array: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int
 ) -> np.ndarray:
-    """The memory of an array from ``offset`` bytes on, under another shape."""
+    """Return a view of an array's memory from ``offset`` bytes on, with another shape."""
     interface = dict(array.__array_interface__)
     start, locked = interface["data"]
     interface |= {"shape": shape, "strides": strides, "data": (start + offset, locked)}
@@ -275,12 +276,13 @@ def memory_of(
 
 
 def _replaced(old: Expr, part: Callable[[Expr], Expr], value: Expr) -> Expr:
-    """``old`` with its part another value: what the part's derivative scatters.
+    """Return ``old`` with the elements of a part replaced by ``value``.
 
-    A part only moves elements, so its pullback puts the value back where it came from, zeros
-    elsewhere, and ones of its shape show where that is.  No view needs an inverse of its own.
+    ``part`` only selects and moves elements.  So its pullback puts ``value`` at the places of the
+    part and zeros elsewhere, and the pullback of ones marks these places.  No view needs an inverse
+    of its own.
     """
-    whole = dummy(old)
-    inside = vjp([part(whole)], whole, [full(value.shape, 1)])
-    new = vjp([part(whole)], whole, [value])
+    base = dummy(old)
+    inside = vjp([part(base)], base, [full(value.shape, 1)])
+    new = vjp([part(base)], base, [value])
     return where(inside > 0, new, old)

@@ -1,6 +1,6 @@
 """Types of the arguments of Tensors' functions, for type checkers: import under ``TYPE_CHECKING``.
 
-Types of arrays, which name no Tensor, stand in ``numeric.types``.
+The module ``numeric.types`` has the types of arrays, which do not involve Tensors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numeric.eager.tensor import Tensor
     from numeric.ops.creation import device
 
-# The arguments of which ``tensor`` makes a Tensor.
+# The arguments that ``tensor`` converts to a Tensor.
 TensorLike: TypeAlias = "Tensor | ArrayLike | Sequence[TensorLike]"
 # The other operand of a Tensor's operator, and a function's argument: a Tensor or a number.
 Operand: TypeAlias = "Tensor | Values"

@@ -127,8 +127,8 @@ _inplace(
 
 _hooks(
     "what-a-hook-returns-is-dropped",
-    "                out[nr] = self.taken_back(_replaced(hook(given), given))",
-    "                _replaced(hook(given), given)",
+    "                out[nr] = self.taken_back(_replaced(hook(gradient), gradient))",
+    "                _replaced(hook(gradient), gradient)",
     "test_hook_replaces_the_gradient",
 )
 _hooks(
@@ -139,7 +139,7 @@ _hooks(
 )
 _hooks(
     "prehooks-of-nodes-do-not-count",
-    "                out = [None if g is None else self.taken_back(g) for g in found]\n"
+    "                out = [None if g is None else self.taken_back(g) for g in replacements]\n"
     "        return out\n\n    def retained",
     "                pass\n        return out\n\n    def retained",
     "test_node_prehook_changes_the_cotangent",
@@ -277,8 +277,8 @@ _dtypes(
 
 _operations(
     "half-precision-is-summed-in-half",
-    "        given = [_single(a) for a in arrays] if self.half else arrays",
-    "        given = arrays",
+    "        operands = [_single(a) for a in arrays] if self.half else arrays",
+    "        operands = arrays",
     "test_op_table.py::test_row[value: reducing: half by columns]",
 )
 _operations(
