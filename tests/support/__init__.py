@@ -1,1 +1,1 @@
-"""What tests share: oracles, generators, tables and cases."""
+"""Helpers that tests share: oracles, generators, tables and cases."""

@@ -1,10 +1,10 @@
-"""What misses the bound of ``tests.accuracy``, each with a point, the cause and what was tried."""
+"""Cases beyond the bound of ``tests.accuracy``, each with a point, the cause and the attempts."""
 
 from typing import NamedTuple
 
 
 class Miss(NamedTuple):
-    """A (row, order) that misses: a point at which it does, and why."""
+    """A (row, order) beyond the bound: a point where it is, and the cause."""
 
     at: tuple[float, ...]
     cause: str
@@ -100,7 +100,7 @@ MISSES: dict[tuple[str, tuple[int, ...]], Miss] = {
 }
 
 
-# Rows of orders 1 and 2 that keep the bound with conditioning, and not the one without.
+# Rows of orders 1 and 2 that keep the bound with conditioning, but not without.
 _WITHOUT_CONDITIONING: dict[str, dict[tuple[str, tuple[int, ...]], tuple[float, ...]]] = {
     (
         "the difference of the operands is rounded, and the exponential multiplies its error "
@@ -302,7 +302,7 @@ STRICT: dict[tuple[str, tuple[int, ...]], Miss] = {
     for cause, rows in _WITHOUT_CONDITIONING.items()
     for row, at in rows.items()
 }
-"""What misses the bound of ``tests.accuracy`` without conditioning, and where it does most.
+"""Cases beyond the bound of ``tests.accuracy`` without conditioning, with the worst points.
 
-Operands are exact: conditioning grants the effect of a rounding of them that has not happened.
+Operands are exact, so conditioning would allow for a rounding of them that has not happened.
 """

@@ -1,16 +1,16 @@
-"""Wrong values in the place of every argument of every public callable, and what is a clear error.
+"""Wrong values for every argument of every public callable, and the definition of a clear error.
 
 ``NAMESPACES`` has a table for each part of the library: one valid call of every public callable,
-with every argument given.  ``cases`` replaces each argument in turn by each of ``BAD``.  ``fault``
-makes such a call and says what is wrong with its answer, or None:
+with every argument.  ``cases`` replaces each argument in turn by each of ``BAD``.  ``fault`` makes
+such a call and describes what is wrong with the answer, or returns None:
 
 - a refusal must come from a ``raise`` statement of the library, and its message must name the
   function or the argument;
 - no call may run without end, and none may exhaust Python's stack or the memory;
-- an accepted value is fine: many of ``BAD`` are right in some place;
-- what a function of the caller's raises, when the library calls it, is the caller's own.
+- an accepted value is fine: many of ``BAD`` are right for some argument;
+- an error of a user's function that the library calls is the user's own.
 
-To see every fault of a namespace, by cause: ``python -m tests.support.bad_arguments sd``.
+``python -m tests.support.bad_arguments sd`` prints every fault of a namespace, by cause.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class _Class:
-    """A class, and an object, that the library knows nothing of."""
+    """A class, and an object, unknown to the library."""
 
     def __repr__(self) -> str:
         return "<an object>"
@@ -61,7 +61,7 @@ def _nested_in_itself() -> list[Any]:
     return a
 
 
-# Made anew for every call: a generator is used up, an array may be written to.
+# Created for every call: a generator can be used once, and an array may be written to.
 BAD: dict[str, Callable[[], Any]] = {
     "None": lambda: None,
     "text": lambda: "abc",
@@ -118,9 +118,9 @@ BAD: dict[str, Callable[[], Any]] = {
 
 
 class Namespace(NamedTuple):
-    """What has the callables by name, dotted names too, and a valid call of each.
+    """An owner of callables by name, dotted names included, and a valid call of each.
 
-    ``arguments`` are names that messages may have for what stands in ``*args``.
+    ``arguments`` are names that messages may use for values in ``*args``.
     """
 
     owner: Callable[[], Any]
@@ -140,11 +140,11 @@ NAMESPACES: dict[str, Namespace] = {
 
 
 class Case(NamedTuple):
-    """A call of a namespace in which one argument is bad."""
+    """A call of a namespace with one bad argument."""
 
     namespace: str
     function: str
-    place: int | str  # of the argument: a position or a keyword
+    place: int | str  # the position or the keyword of the argument
     value: str  # the key of BAD
 
     def __str__(self) -> str:
@@ -152,7 +152,7 @@ class Case(NamedTuple):
 
 
 def cases(namespace: str, every: int = 1) -> Iterator[Case]:
-    """The cases of a namespace; of each argument one bad value in ``every``, in turn."""
+    """Yield the cases of a namespace; for each argument one bad value in ``every``, in turn."""
     turn = count()
     for name, make in NAMESPACES[namespace].calls.items():
         valid = make()
@@ -167,34 +167,34 @@ def cases(namespace: str, every: int = 1) -> Iterator[Case]:
 
 
 class _TooLong(BaseException):
-    """A call runs without end."""
+    """A call that runs without end."""
 
 
-SECONDS = 10  # of the processor, for one call
+SECONDS = 10  # seconds of processor time for one call
 
 _LIBRARY = tuple([str(Path(package.__file__).parent) for package in (sd, nm)])
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _NEVER = RecursionError, MemoryError, KeyError, AssertionError
-# A check that fails, and a text with the place in it that is no formula: answers, too.
+# Failed checks, and texts that contain the argument but are no formulas, are answers, too.
 _ANSWERS = nm.check.GradcheckError, nm.check.GradientError, sd.ParseError
-# Python's own words where a call has not the arguments that a function takes.
+# Python's own messages for calls whose arguments do not match the signature.
 _ARITY = re.compile(
     r"missing \d+ required|takes .*arguments?\b|unexpected keyword|multiple values|at least \d+ arg"
 )
 
 
 def fault(case: Case) -> str | None:
-    """What is wrong with the answer to a bad argument, or None."""
+    """Describe what is wrong with the answer to a bad argument; None if nothing is."""
     function, valid, words = _call(case)
     value = BAD[case.value]()
     place = valid.args[case.place] if isinstance(case.place, int) else valid.words[case.place]
     if callable(value) and not isfunction(value) and callable(place):
-        return None  # the library calls it: what it raises is its own, and no frame tells so
+        return None  # the library calls it, so errors are its own, which no frame shows
     return judged(function, valid.with_bad(case.place, value), words)
 
 
 def valid_result(namespace: str, name: str) -> Any:
-    """What the valid call of the table gives."""
+    """Return the result of the table's valid call."""
     owner, calls, _ = NAMESPACES[namespace]
     return calls[name]().applied(attrgetter(name)(owner()))
 
@@ -208,7 +208,7 @@ def _call(case: Case) -> tuple[Any, Valid, set[str]]:
 
 
 def _argument(function: Any, place: int | str) -> set[str]:
-    """The name of the parameter at a place; empty where Python knows no signature."""
+    """Return the name of the parameter at a place; nothing where Python has no signature."""
     if isinstance(place, str):
         return {place}
     try:
@@ -222,7 +222,7 @@ def _argument(function: Any, place: int | str) -> set[str]:
 
 
 def judged(function: Any, call: Valid, names: set[str]) -> str | None:
-    """What is wrong with the answer to a call whose refusal must have one of these names."""
+    """Describe what is wrong with a call's answer; a refusal must contain one of ``names``."""
 
     def end(signum: int, frame: FrameType | None) -> None:
         raise _TooLong
@@ -235,7 +235,7 @@ def judged(function: Any, call: Valid, names: set[str]) -> str | None:
             call.applied(function)
     except _TooLong as error:
         return f"runs without end, in {_place(error.__traceback__)}"
-    except Exception as error:  # whatever comes is judged
+    except Exception as error:  # judge every error
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         return _wrong(error, names)
     finally:
@@ -262,14 +262,14 @@ def _wrong(error: Exception, names: set[str]) -> str | None:
 
 
 def _is_of_caller(tb: TracebackType | None) -> bool:
-    """Whether the library had called a function of the caller's, from the tables of valid calls."""
+    """Whether the library had called a user's function, one from the tables of valid calls."""
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(tb)]
     inside = [k for k, file in enumerate(files) if file.startswith(_LIBRARY)]
     return bool(inside) and any("bad_" in Path(file).name for file in files[inside[0] :])
 
 
 def _is_raised_by_library(tb: TracebackType | None) -> bool:
-    """Whether the innermost frame stands at a ``raise`` statement of the library."""
+    """Whether the innermost frame is at a ``raise`` statement of the library."""
     while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
     if tb is None:
@@ -279,7 +279,7 @@ def _is_raised_by_library(tb: TracebackType | None) -> bool:
 
 
 def _place(tb: TracebackType | None) -> str:
-    """The innermost line of the library."""
+    """Return the innermost line of the library."""
     frames = [f for f in traceback.extract_tb(tb) if f.filename.startswith(_LIBRARY)]
     if not frames:
         return "no line of the library"
@@ -289,17 +289,17 @@ def _place(tb: TracebackType | None) -> str:
 
 
 def main(namespace: str, every: int = 1) -> None:
-    """Print the faults of a namespace by the line from which they come, most frequent first."""
+    """Print the faults of a namespace by the line that raises them, the most frequent first."""
     causes: dict[str, list[str]] = defaultdict(list)
     for case in cases(namespace, every):
         wrong = fault(case)
         if wrong is not None:
             causes[wrong.rpartition(", in ")[-1]].append(f"{case} -> {wrong}")
-    for cause, found in sorted(causes.items(), key=lambda item: -len(item[1])):
-        print(len(found), cause)
-        for line in found[:: -(-len(found) // 4)]:
+    for cause, faults in sorted(causes.items(), key=lambda item: -len(item[1])):
+        print(len(faults), cause)
+        for line in faults[:: -(-len(faults) // 4)]:
             print("     ", line[:300])
-    kinds = Counter(line.partition(".")[0] for found in causes.values() for line in found)
+    kinds = Counter(line.partition(".")[0] for faults in causes.values() for line in faults)
     print(kinds, len(causes), "causes")
 
 

@@ -1,6 +1,6 @@
-"""A valid call of every public callable of ``numeric`` that is no function of Tensors.
+"""A valid call of every public callable of ``numeric`` that is not a function of Tensors.
 
-Those that compute long, audits above all, have the smallest budget.
+Slow callables, audits above all, get the smallest budget.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ numbers = np.array([0.5, 1.0, 2.0])
 shards = [np.ones((2, 2)), np.zeros((1, 2))]
 
 
-# What needs a library that tests do not install.
+# Names that need a library which the tests do not install.
 OTHER_LIBRARIES = {"from_jax", "from_torch"}
-# Functions name their arguments after the inputs, and what goes along with them.
+# Functions name their arguments after the inputs, and after derived arrays.
 INPUTS = ("v", "x", "rows", "v_time", "cotangent", "tangent", "shard", "shards")
 
 
@@ -44,12 +44,12 @@ def of_shards() -> Any:
 
 
 def problem() -> Any:
-    """A problem of SciPy's."""
+    """Return a problem for SciPy."""
     return nm.export.scipy(sd.sum(v**2) * x, v, x=2.0)
 
 
 def equations() -> Any:
-    """An initial value problem of SciPy's."""
+    """Return an initial value problem for SciPy."""
     return nm.export.solve_ivp(-v * x, v, x=2.0)
 
 

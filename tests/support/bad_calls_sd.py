@@ -40,7 +40,7 @@ def _step(carry: Any, row: Any) -> Any:
     return carry * x + row, carry
 
 
-# Public classes and values, which nobody calls.
+# Public classes and values, which are not called.
 _CLASSES = """ConvergenceError EighResult Expr NotAdditive NotDifferentiable ParseError QRResult
     SVDResult ShapeError SlogdetResult Unsupported"""
 NO_FUNCTIONS = frozenset([*_CLASSES.split(), "e", "pi"])

@@ -1,8 +1,8 @@
-"""A valid call of every public function and method of Tensors, searched by annotations.
+"""A valid call of every public function and method of Tensors, found by annotations.
 
 A parameter has candidates by its name, else by its annotation.  The first combination that a
 function accepts is its valid call; optional parameters are then added one by one.  ``STATED`` has
-the calls of functions for which no combination makes sense, or only an unlikely one.
+calls for functions without a sensible or likely combination.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _of(*values: Any) -> list[Make]:
 
 
 def _halved(x: Any, *rest: Any) -> Any:
-    """A function that fails for no argument: what it is not for, it returns."""
+    """Halve tensors and return other values unchanged, so that no argument fails."""
     return x / 2 if isinstance(x, nm.Tensor) else x
 
 
@@ -188,7 +188,7 @@ def _candidates(parameter: inspect.Parameter) -> list[Make]:
     return [m for part in annotation.split(" | ") for m in BY_ANNOTATION.get(part, [])]
 
 
-# Calls that no search finds -----------------------------------------------------------------------
+# Calls that no search can construct ---------------------------------------------------------------
 
 
 def _gradient() -> Valid:
@@ -289,13 +289,13 @@ _OBJECTS: dict[str, tuple[Make, tuple[str, ...]]] = {
     ),
     "Generator": (nm.Generator, ("manual_seed",)),
 }
-# Functions of expressions, and of the modes and displays: other tables have those.
+# Other tables have the functions of expressions, modes and displays.
 _ELSEWHERE = ("numeric.show", "numeric.lowering", "numeric.shards", "numeric.modes")
 _OPERATORS = ("__getitem__", "__setitem__", "__contains__", "__pow__", "__matmul__")
 
 
 class Call(NamedTuple):
-    """A function by its name, made anew with the Tensor it belongs to, and its valid call."""
+    """A function by name, created anew with its Tensor, and its valid call."""
 
     name: str
     function: Callable[[], Callable[..., Any]]
@@ -326,13 +326,13 @@ def _accepts(function: Callable[..., Any], args: tuple[Make, ...], words: dict[s
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             function(*[m() for m in args], **{name: m() for name, m in words.items()})
-    except Exception:  # it is no valid call, whatever it says
+    except Exception:  # any error means that the call is not valid
         return False
     return True
 
 
 def _searched(get: Callable[[], Callable[..., Any]]) -> Callable[[], Valid] | None:
-    """The first valid call by the candidates, with all optional arguments that it accepts."""
+    """Search the first valid call among the candidates; add all accepted optional arguments."""
     parameters = inspect.signature(get()).parameters.values()
     first = [p for p in parameters if p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD]
     several = [
@@ -362,16 +362,16 @@ def _searched(get: Callable[[], Callable[..., Any]]) -> Callable[[], Valid] | No
 
 @cache
 def calls() -> tuple[list[Call], list[str]]:
-    """A valid call of each function, and the names of those of which none is known."""
+    """Return a valid call of each function, and the names of functions without one."""
     known: dict[str, Call] = {}
     unknown: dict[str, None] = {}
     for name, get in _functions():
         space, _, short = name.rpartition(".")
         key = name if space in (*_SPACES, *_CLASSES, *_OBJECTS) else f"Tensor.{short}"
         if key not in known:
-            found = STATED.get(name) or _searched(get)
-            if found is None:
+            make_valid = STATED.get(name) or _searched(get)
+            if make_valid is None:
                 unknown[key] = None
             else:
-                known[key] = Call(name, get, found)
+                known[key] = Call(name, get, make_valid)
     return list(known.values()), [name for name in unknown if name not in known]

@@ -1,4 +1,4 @@
-"""How many examples are drawn: the sampled budget, or many times more under ``make fuzz``."""
+"""The number of examples: the sampled budget, or many times more under ``make fuzz``."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import os
 from hypothesis import settings
 
 FUZZ = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"
-# How many times the sampled budget is drawn.
+# The factor on the sampled budget.
 SCALE = float(os.environ.get("FUZZ_SCALE", "10")) if FUZZ else 1.0
 
 
 def sample(examples: int) -> settings:
-    """The settings of a property: so many examples, times ``SCALE``."""
+    """Return the settings of a property with ``examples`` times ``SCALE`` examples."""
     return settings(max_examples=scaled(examples))
 
 
 def scaled(count: int) -> int:
-    """``count`` times ``SCALE``."""
+    """Return ``count`` times ``SCALE``."""
     return max(round(count * SCALE), 1)

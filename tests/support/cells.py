@@ -1,8 +1,8 @@
-"""Derivatives by scalar cells: what a selection ignores is not there at all.
+"""Derivatives by scalar cells, in which an unselected value does not exist.
 
-An array is a NumPy object array of cells, so that reading, joining and selecting are NumPy's and
-Python's own and pass the very cells on.  A cell that no path reaches has no cotangent, and a
-constant has no tangent; nothing else is left out, and all arithmetic is that of IEEE floats.
+An array is a NumPy object array of cells.  So indexing, joining and selecting are NumPy's and
+Python's own, and pass the same cells on.  A cell that no path reaches has no cotangent, and a
+constant has no tangent.  Nothing else is left out, and all arithmetic is that of IEEE floats.
 Cotangents are cells again, so every order follows from the same four functions.
 """
 
@@ -23,7 +23,7 @@ _serial = itertools.count()
 
 
 class Cell:
-    """A float, the cells that it was made of, and the partial derivative by each (None: 1)."""
+    """A float with its parent cells, and the partial derivative by each (None: 1)."""
 
     def __init__(self, value: float, *parents: tuple[Cell, Callable[[], Cell] | None]) -> None:
         self.value, self.parents, self.serial = value, parents, next(_serial)
@@ -36,21 +36,21 @@ class Cell:
 
 
 def reciprocal(x: Cell) -> Cell:
-    """1/x."""
+    """Return 1/x."""
     value = math.copysign(math.inf, x.value) if x.value == 0 else 1 / x.value
     result = Cell(value, (x, lambda: Cell(-1.0) * (result * result)))
     return result
 
 
 def sqrt(x: Cell) -> Cell:
-    """The root; nan below 0."""
+    """Return the square root; nan below 0."""
     value = math.sqrt(x.value) if x.value >= 0 else math.nan
     result = Cell(value, (x, lambda: Cell(0.5) * reciprocal(result)))
     return result
 
 
 def cells(values: Any) -> NDArray[Any]:
-    """An array of constants, or of inputs."""
+    """Return an array of constants, or of inputs."""
     values = np.asarray(values, float)
     out = np.empty(values.shape, object)
     for place in np.ndindex(values.shape):
@@ -59,7 +59,7 @@ def cells(values: Any) -> NDArray[Any]:
 
 
 def each(function: Callable[..., Cell], *arrays: Any) -> NDArray[Any]:
-    """A function of cells at every place."""
+    """Apply a function of cells at every position."""
     arrays = tuple(np.broadcast_arrays(*arrays))
     out = np.empty(arrays[0].shape, object)
     for place in np.ndindex(out.shape):
@@ -68,18 +68,18 @@ def each(function: Callable[..., Cell], *arrays: Any) -> NDArray[Any]:
 
 
 def _below(outputs: Iterable[Cell]) -> list[Cell]:
-    found: dict[Cell, None] = {}
+    reached: dict[Cell, None] = {}
     stack = list(outputs)
     while stack:
         cell = stack.pop()
-        if cell not in found:
-            found[cell] = None
+        if cell not in reached:
+            reached[cell] = None
             stack.extend(parent for parent, _ in cell.parents)
-    return sorted(found, key=lambda cell: cell.serial)
+    return sorted(reached, key=lambda cell: cell.serial)
 
 
 def pulled(outputs: NDArray[Any], inputs: Sequence[NDArray[Any]], seeds: Any) -> list[NDArray[Any]]:
-    """The cotangents of arrays of cells, as cells; a constant 0 where no path leads."""
+    """Return the cotangents of arrays of cells, as cells; a constant 0 without a path."""
     arrived: dict[Cell, Cell] = {}
 
     def give(cell: Cell, g: Cell) -> None:
@@ -95,27 +95,27 @@ def pulled(outputs: NDArray[Any], inputs: Sequence[NDArray[Any]], seeds: Any) ->
 
 
 def pushed(outputs: NDArray[Any], tangents: Sequence[tuple[NDArray[Any], Any]]) -> NDArray[Any]:
-    """The tangents of ``outputs``, as floats; 0 for what does not depend on the inputs."""
-    found: dict[Cell, float] = {}
+    """Return the tangents of ``outputs``, as floats; 0 for constants."""
+    by_cell: dict[Cell, float] = {}
     for x, t in tangents:
-        found.update(zip(x.ravel(), np.asarray(t, float).ravel().tolist(), strict=True))
+        by_cell.update(zip(x.ravel(), np.asarray(t, float).ravel().tolist(), strict=True))
     for cell in _below(outputs.ravel()):
-        if cell not in found:
-            shares = [
-                found[parent] if partial is None else found[parent] * partial().value
+        if cell not in by_cell:
+            contributions = [
+                by_cell[parent] if partial is None else by_cell[parent] * partial().value
                 for parent, partial in cell.parents
-                if parent in found
+                if parent in by_cell
             ]
-            if shares:
-                found[cell] = sum(shares[1:], shares[0])
+            if contributions:
+                by_cell[cell] = sum(contributions[1:], contributions[0])
     out = np.zeros(outputs.shape)
     for place in np.ndindex(outputs.shape):
-        out[place] = found.get(outputs[place], 0.0)
+        out[place] = by_cell.get(outputs[place], 0.0)
     return out
 
 
 def floats(x: NDArray[Any]) -> NDArray[np.float64]:
-    """The values of an array of cells."""
+    """Return the values of an array of cells."""
     out = np.empty(x.shape)
     for place in np.ndindex(x.shape):
         out[place] = x[place].value

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def array(x: Any) -> Array:
-    """An mpmath matrix, or nested lists, as an object array of two axes."""
+    """Return an mpmath matrix, or nested lists, as an object array of two axes."""
     rows = x.tolist() if isinstance(x, mp.matrix) else x
     out = np.empty((len(rows), len(rows[0]) if rows else 0), object)
     for i, j in np.ndindex(out.shape):
@@ -55,7 +55,7 @@ def eigvalsh(op: Any, a: Array) -> Array:
 
 
 def eigvecs(op: Any, a: Array) -> Array:
-    """The sign of an eigenvector is that of its first element."""
+    """Return eigenvectors with a positive first element."""
     return firsts_positive(array(mp.eigsy(matrix(symmetric(a)))[1]))[0] if a.size else a
 
 
@@ -88,7 +88,7 @@ def pinv(op: Any, a: Array) -> Array:
 
 
 def qr(op: Any, a: Array) -> Array:
-    """Gram and Schmidt's, of the leading columns: the diagonal of R is positive."""
+    """Return Q of the leading columns by Gram and Schmidt: the diagonal of R is positive."""
     out = np.empty((len(a), min(a.shape)), object)
     for j in range(out.shape[1]):
         rest = a[:, j]
@@ -99,7 +99,7 @@ def qr(op: Any, a: Array) -> Array:
 
 
 def blocks(x: list[Array]) -> Array:
-    """The first matrix on the diagonal, the others above it."""
+    """Put the first matrix on the diagonal, and the others above it."""
     n, m = len(x[0]), len(x)
     out = np.empty((m * n, m * n), object)
     out[...] = mp.mpf(0)
@@ -111,9 +111,9 @@ def blocks(x: list[Array]) -> Array:
 
 
 def expm(op: Any, a: Array, *directions: Array) -> Array:
-    """Taylor's series of the block matrix, of which only the first row of blocks is kept.
+    """Sum Taylor's series of the block matrix, with only the first row of blocks.
 
-    Its terms may cancel: a norm of 20 costs 18 digits.
+    The terms may cancel: a norm of 20 costs 18 digits.
     """
     unit = np.where(np.eye(len(a), dtype=bool), mp.mpf(1), mp.mpf(0))
     row = [unit, *(unit * 0 for _ in directions)]
@@ -132,9 +132,9 @@ def _largest(row: list[Array]) -> Any:
 
 
 def logm(op: Any, a: Array, *directions: Array) -> Array:
-    """The power series at the mean c of the diagonal, of the first row of blocks only.
+    """Sum the power series at the mean c of the diagonal, with only the first row of blocks.
 
-    Elements off the diagonal and differences of those on it should not be larger than c/2.
+    Elements off the diagonal and differences on it should not exceed c/2.
     """
     n = len(a)
     if not n:
@@ -156,7 +156,7 @@ def sqrtm(op: Any, a: Array) -> Array:
 
 
 def cofactor_tangent(op: Any, a: Array, e: Array) -> Array:
-    """The product rule over the rows of each minor; exact where sums and products are."""
+    """Apply the product rule to the rows of each minor; exact for exact sums and products."""
     n = len(a)
     out = e * 0
     for i, j in np.ndindex(n, n):
@@ -176,7 +176,7 @@ def leibniz(a: Array) -> Any:
 
 
 def from_bands(upper: int, bands: Array) -> Array:
-    """The matrices of these diagonals."""
+    """Build the matrices with these diagonals."""
     w, n = bands.shape[-2:]
     out = np.empty((*bands.shape[:-2], n, n), object)
     out[...] = mp.mpf(0)
@@ -191,9 +191,10 @@ def solve_banded(op: Any, bands: Array, b: Array) -> Array:
 
 
 def sylvester(op: Any, a: Array, b: Array, c: Array) -> Array:
-    """``p(A) X``, p the characteristic polynomial of -B, which is 0 there: Cayley and Hamilton.
+    """Solve ``p(A) X`` = right: p, the characteristic polynomial of -B, vanishes there.
 
-    ``A^k X = X (-B)^k + sum_(i<k) A^(k-1-i) C (-B)^i``; coefficients by Faddeev and Le Verrier.
+    By Cayley and Hamilton; ``A^k X = X (-B)^k + sum_(i<k) A^(k-1-i) C (-B)^i``.  Faddeev and Le
+    Verrier's method gives the coefficients.
     """
     unit, p, m = np.eye(len(b), dtype=int), [mp.mpf(1)], b * 0
     for k in range(1, len(b) + 1):
@@ -230,7 +231,7 @@ VALUES: dict[type, Callable[..., Array]] = {
 
 
 def evaluated(op: Any, shape: tuple[int, ...], args: list[Array]) -> Array:
-    """The value of a node of ``op``, of ``shape``, over stacks of matrices (vectors, for gaps)."""
+    """Evaluate a node of ``op``, of ``shape``, over stacks of matrices (vectors, for gaps)."""
     core = 1 if isinstance(op, opaque_ops.Gaps) else 2
     lead = args[-1].shape[: args[-1].ndim - core]
     wide = [np.broadcast_to(x, lead + x.shape[x.ndim - core :]) for x in args]

@@ -1,6 +1,6 @@
 """Cases of matrix decompositions and exponentials, for the derivatives of their ops.
 
-The plain readings use other formulas than ``tests.support.decomposed`` where there are others.
+The plain versions use other formulas than ``tests.support.decomposed`` where there are others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _swapped(x: Array) -> Array:
 
 
 def _plain_cholesky(f: Field, a: Array) -> Array:
-    """Column by column."""
+    """Compute the factor column by column."""
     a = (a + _swapped(a)) / 2
     out = a * 0
     for j in range(a.shape[-1]):
@@ -59,9 +59,10 @@ def _plain_expm(f: Field, *x: Array) -> Array:
 
 
 def _plain_logm(f: Field, a: Array, *directions: Array) -> Array:
-    """Of one row ``(-1)^(k-1) e1 .. ek / (k a^k)``.
+    """Use a closed form: for one row ``(-1)^(k-1) e1 .. ek / (k a^k)``.
 
-    Of two ``log(det A)/2 + (A - m) artanh(d/m)/d``, m ± d being the eigenvalues (Sylvester).
+    For two rows ``log(det A)/2 + (A - m) artanh(d/m)/d``, where m ± d are the eigenvalues
+    (Sylvester).
     """
     a, k = _far(a), len(directions)
     if a.shape[-1] < 2:
@@ -81,7 +82,7 @@ def _plain_logm(f: Field, a: Array, *directions: Array) -> Array:
 
 
 def _plain_sqrtm(f: Field, a: Array) -> Array:
-    """``(A + √det A) / √(tr A + 2 √det A)`` of two rows, by Cayley and Hamilton."""
+    """Use ``(A + √det A) / √(tr A + 2 √det A)`` for two rows, by Cayley and Hamilton."""
     a = _far(a)
     if a.shape[-1] < 2:
         return f.call("sqrt", a)
@@ -91,7 +92,7 @@ def _plain_sqrtm(f: Field, a: Array) -> Array:
 
 
 def _plain_tangent(f: Field, a: Array, e: Array) -> Array:
-    """The cofactors of A + tE are polynomials in t of degree below n: differences are exact."""
+    """Use exact differences: cofactors of A + tE are polynomials in t of degree below n."""
     n = a.shape[-1]
     points = list(range(max(n, 2)))
     weights = sp.finite_diff_weights(1, points, 0)[1][-1]
@@ -102,7 +103,7 @@ def _plain_tangent(f: Field, a: Array, e: Array) -> Array:
 
 
 def _plain_sylvester(f: Field, a: Array, b: Array, c: Array) -> Array:
-    """By the inverse of the matrix of the system, a product of Kronecker's."""
+    """Invert the matrix of the system, a Kronecker product."""
     m, n = c.shape[-2:]
     lead = (*a.shape[:-2], m * n, m * n)
     left = np.einsum("...ip,jq->...ijpq", a, np.eye(n, dtype=int).astype(object)).reshape(lead)
@@ -120,7 +121,7 @@ def _positive(x: Any, n: int) -> Any:
 
 
 def _far(x: Any) -> Any:
-    """With all eigenvalues far from the negative axis, beside each other."""
+    """Move all eigenvalues far from the negative axis, close to each other."""
     return x + 32 * np.eye(x.shape[-1], dtype=int)
 
 
@@ -144,7 +145,7 @@ def _several(cls: type, plain: Any, *shapes: Any, parameters: Any = ()) -> list[
 
 
 def _banded(upper: int, *shapes: Any) -> list[Case]:
-    """By the inverse; the diagonals are put in one by one."""
+    """Use the inverse; set the diagonals one by one."""
 
     def plain(f: Field, bands: Array, b: Array) -> Array:
         n = bands.shape[-1]
@@ -158,7 +159,7 @@ def _banded(upper: int, *shapes: Any) -> list[Case]:
 
 
 def _by_far(cls: type, plain: Any, *shapes: Any) -> list[Case]:
-    """With eigenvalues of the first operand far from the negative axis."""
+    """Return cases with eigenvalues of the first operand far from the negative axis."""
     op = ops.opaque_op(cls)
     return [
         case(f"{op.name} {s}", lambda a, *x: opaque(op, _far(a), *x), plain, *s) for s in shapes

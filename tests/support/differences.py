@@ -1,10 +1,10 @@
 """A row of the table of functions, and its check: six readings of one function at one point.
 
-The value is compared with NumPy's (or SciPy's); the Jacobian and, through it, the gradient of a
-weighted sum and the Jacobian-vector product with central differences of NumPy's function; the
-Hessian-vector product with central differences of the gradient, which is known to be right by
-then.  Every difference comes with an estimate of its error (``oracles.richardson``) and is refused
-if that is not small: a comparison never passes because the differences say nothing.
+The value is compared with NumPy's (or SciPy's).  The Jacobian is compared with central differences
+of NumPy's function, and so are the gradient of a weighted sum and the Jacobian-vector product.  The
+Hessian-vector product is compared with central differences of the gradient, already verified by
+then.  Every difference comes with an estimate of its error (``oracles.richardson``), and a large
+estimate fails the check: no comparison passes because the differences are too rough.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tests.support.fields import Array, Shape
 
-# The relative error that an estimate may admit, and what rounding may add to ten estimates.
+# The largest relative error of an estimate, and the allowance for rounding beside ten estimates.
 JUDGED = 1e-6
 ROUNDING = 1e-9
 SINGLE = 2e-4
@@ -36,8 +36,8 @@ FIRST_STEP = 0.01
 class Row:
     """One way to call one function.
 
-    ``title`` begins with the name of the function; ``cases`` holds the shapes of the operands,
-    once a case; the elements of the operands are distinct and lie between ``low`` and ``high``.
+    ``title`` begins with the name of the function.  Each of ``cases`` holds the shapes of the
+    operands.  The elements of the operands are distinct and lie between ``low`` and ``high``.
     ``second`` is False where second derivatives are refused.
     """
 
@@ -52,12 +52,12 @@ class Row:
 
     @property
     def function(self) -> str:
-        """The name of the public function."""
+        """Return the name of the public function."""
         return self.title.split()[0]
 
 
 def point(shapes: Sequence[Shape], low: float, high: float) -> list[Array]:
-    """Distinct numbers between ``low`` and ``high``, in no order, none of them an integer."""
+    """Return distinct numbers between ``low`` and ``high``, unordered, none of them an integer."""
     size = sum(math.prod(shape) for shape in shapes)
     places = np.random.default_rng(11).permutation(size)
     numbers = low + (high - low) * (places + 0.37 + 0.01 * np.sqrt(places)) / max(size, 1)
@@ -76,16 +76,16 @@ def _called(row: Row, at: Sequence[Array]) -> list[Array]:
         return [np.asarray(y) for y in listed(row.plain(*at))]
 
 
-def _close(found: Any, expected: Array, error: Array | float, what: str) -> int:
-    found = np.asarray(found)
-    assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
+def _close(values: Any, expected: Array, error: Array | float, what: str) -> int:
+    values = np.asarray(values)
+    assert values.shape == expected.shape, f"{what}: shape {values.shape}, not {expected.shape}"
     if expected.dtype.kind != "f":
-        assert np.array_equal(found, expected), f"{what}: {found}, expected {expected}"
+        assert np.array_equal(values, expected), f"{what}: {values}, expected {expected}"
         return 1
     scale = float(np.max(abs(expected), initial=1.0, where=np.isfinite(expected)))
-    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
-    fine = same | (abs(found - expected) <= error + ROUNDING * scale)
-    assert np.all(fine), f"{what}:\n{found}\nexpected\n{expected}\n+- {error}"
+    same = (values == expected) | (np.isnan(values) & np.isnan(expected))
+    fine = same | (abs(values - expected) <= error + ROUNDING * scale)
+    assert np.all(fine), f"{what}:\n{values}\nexpected\n{expected}\n+- {error}"
     return 1
 
 
@@ -101,7 +101,7 @@ def _noise(y: Array) -> Array:
 
 
 def _jacobian(row: Row, at: Sequence[Array], output: int, k: int) -> tuple[Array, Array]:
-    """The Jacobian of an output by operand k, and what its differences may be off by."""
+    """Return the Jacobian of an output by operand k, and a bound of its differences' error."""
     value = _called(row, at)[output].astype(float)
     best, error = (np.zeros((*value.shape, *at[k].shape)) for _ in range(2))
     for place in np.ndindex(at[k].shape):
@@ -111,8 +111,8 @@ def _jacobian(row: Row, at: Sequence[Array], output: int, k: int) -> tuple[Array
             operands[k][place] += h
             return _called(row, operands)[output].astype(float)
 
-        found = richardson(moved, _noise(value), first=FIRST_STEP)
-        best[(..., *place)], error[(..., *place)] = found
+        derivative = richardson(moved, _noise(value), first=FIRST_STEP)
+        best[(..., *place)], error[(..., *place)] = derivative
     return _judged(best, error, f"{row.title}, by operand {k}")
 
 
@@ -122,7 +122,7 @@ def _weights(shape: Shape, start: int) -> Array:
 
 
 def check(row: Row, shapes: tuple[Shape, ...]) -> int:
-    """All six readings of ``row`` for operands of ``shapes``; how many comparisons were made."""
+    """Check the six readings of ``row`` for operands of ``shapes``; return how many comparisons."""
     at = point(shapes, row.low, row.high)
     xs = [sd.symbol(f"x{k}", shape) for k, shape in enumerate(shapes)]
     env: dict[Any, Any] = {x: value[()] for x, value in zip(xs, at, strict=True)}
@@ -148,9 +148,9 @@ def check(row: Row, shapes: tuple[Shape, ...]) -> int:
 
     # Jacobians, whole: the pullback of an identity in batch axes.
     for y, wanted_row in zip(fs, jacobians, strict=True):
-        found = nm.interpret(list(sd.jacobian(y, xs, mode="reverse")), env)
+        computed = nm.interpret(list(sd.jacobian(y, xs, mode="reverse")), env)
         for k, (best, error) in enumerate(wanted_row):
-            done += _close(found[k], best, error, f"{row.title}, Jacobian by operand {k}")
+            done += _close(computed[k], best, error, f"{row.title}, Jacobian by operand {k}")
 
         # The same by columns: the tangents of a unit basis, in batch axes.
         columns = [k for k, x in enumerate(xs) if x.ndim]
@@ -176,10 +176,10 @@ def check(row: Row, shapes: tuple[Shape, ...]) -> int:
     # Jacobian-vector products: forward mode.
     tangents = [sd.constant(t) if t.ndim else as_expr(float(t)) for t in ts]
     pushed = nm.interpret(list(sd.jvp(fs, xs, tangents)), env)
-    for found, part in zip(pushed, jacobians, strict=True):
+    for computed, part in zip(pushed, jacobians, strict=True):
         wanted = sum(np.tensordot(j, t, t.ndim) for (j, _), t in zip(part, ts, strict=True))
         error = sum(np.tensordot(e, abs(t), t.ndim) for (_, e), t in zip(part, ts, strict=True))
-        done += _close(found, np.asarray(wanted), error, f"{row.title}, Jacobian-vector product")
+        done += _close(computed, np.asarray(wanted), error, f"{row.title}, Jacobian-vector product")
 
     if row.second:
         done += _second(row, xs, fs, ws, ts, at)
@@ -194,7 +194,7 @@ def _second(
     ts: list[Array],
     at: list[Array],
 ) -> int:
-    """The Hessian-vector product of a weighted sum, against differences of its gradient."""
+    """Compare the Hessian-vector product of a weighted sum with differences of its gradient."""
     total = as_expr(0)
     for y, w in zip(fs, ws, strict=True):
         total = total + sd.sum(y * w)
@@ -205,20 +205,20 @@ def _second(
 
     def moved(h: float) -> Array:
         with np.errstate(all="ignore"):
-            found = lowered(*((x + h * t)[()] for x, t in zip(at, ts, strict=True)))
-        return np.concatenate([np.ravel(g) for g in found])
+            moved_gradients = lowered(*((x + h * t)[()] for x, t in zip(at, ts, strict=True)))
+        return np.concatenate([np.ravel(g) for g in moved_gradients])
 
     best, error = richardson(moved, _noise(moved(0.0)), first=FIRST_STEP / 4)
     best, error = _judged(best, error, f"{row.title}, Hessian-vector product")
-    found = nm.interpret(products, {x: value[()] for x, value in zip(xs, at, strict=True)})
-    flat = np.concatenate([np.ravel(g) for g in found])
+    computed = nm.interpret(products, {x: value[()] for x, value in zip(xs, at, strict=True)})
+    flat = np.concatenate([np.ravel(g) for g in computed])
     return _close(flat, best, error, f"{row.title}, Hessian-vector product")
 
 
 def _in_single_precision(
     row: Row, xs: list[Any], fs: list[Any], ws: list[Array], at: list[Array]
 ) -> int:
-    """Values and gradients in float32: of that type, and near those in float64."""
+    """Check that values and gradients in float32 have that dtype and are near those in float64."""
     function = nm.lower(fs, xs)
     results = []
     for dtype in (np.float64, np.float32):

@@ -1,4 +1,4 @@
-"""Derivatives along directions, made in each mode."""
+"""Derivatives along directions, in each mode."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import symdiff as sd
 
 
 def pulled(f, xs, vs):
-    """The derivative of f along vs, in reverse."""
+    """Return the derivative of f along vs, by reverse mode."""
     return sum(sd.sum(g * v) for g, v in zip(sd.grad(f, xs), vs, strict=True))
 
 
 def along(f, xs, vs, order):
-    """Those of an order, in reverse, forward and mixed, and the gradient of the second of them."""
+    """Return derivatives by reverse, forward and mixed mode, and a gradient of the second."""
 
     def pull(f):
         return pulled(f, xs, vs)
@@ -19,10 +19,10 @@ def along(f, xs, vs, order):
     def push(f):
         return sd.jvp(f, xs, vs)
 
-    found = []
+    derivatives = []
     for steps in ([pull] * order, [push] * order, [pull] + [push] * (order - 1)):
         g = f
         for step in steps:
             g = step(g)
-        found.append(g)
-    return [*found, *sd.grad(found[1], xs)]
+        derivatives.append(g)
+    return [*derivatives, *sd.grad(derivatives[1], xs)]

@@ -1,6 +1,6 @@
-"""What a node passes on, by displacing values: differences that know no derivative.
+"""The adjoint of a node by displacing its value: central differences without derivative rules.
 
-They are of the tests' own interpreter, at many digits.
+They run in the tests' own interpreter, at many digits.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ CLOSE = 1e-20
 
 
 def weights(f: Expr) -> Any:
-    """The seed of f: 1 for a scalar, else 1, 2, 3 ..."""
+    """Return the seed of f: 1 for a scalar, else 1, 2, 3 ..."""
     shape = tuple(map(int, f.shape))
     return np.arange(1.0, 1 + np.prod(shape)).reshape(shape) if shape else 1
 
 
 def displaced(f: Expr, v: Expr, env: Mapping[Expr, Array], seed: Any) -> Array:
-    """``sum_i seed_i df_i / dv`` by central differences in the value of the node v alone."""
+    """Return ``sum_i seed_i df_i / dv`` by central differences in the value of the node v alone."""
     (at,) = values_of([v], env, HIGH)
     h = mp.mpf(10) ** -STEP
     out = np.empty(at.shape, object)
@@ -48,7 +48,7 @@ def displaced(f: Expr, v: Expr, env: Mapping[Expr, Array], seed: Any) -> Array:
 
 
 def robot() -> tuple[Expr, list[Expr], dict[Expr, Array]]:
-    """A formula of many families, variables of it, and a point."""
+    """Return a formula of many families, some of its nodes, and a point."""
     q, A, x = sd.symbol("q", 3), sd.symbol("A", (3, 3)), sd.symbol("x")
     inner = sd.sin(q[0]) * q[1] + x**2
     f = sd.norm(A @ sd.exp(q) * inner) * sd.where(inner > 0, inner, x) + sd.sum(q[1:] / x)

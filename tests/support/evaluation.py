@@ -1,6 +1,6 @@
 """A small interpreter of expressions over exact fractions, or over mpmath numbers.
 
-It is written for tests alone: every op has its meaning here once more, in object arrays.
+It exists for tests alone: it defines every op a second time, on object arrays.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def each(function: Callable[..., Any], *operands: Array) -> Array:
 
 
 def _number(field: Field, value: Any) -> Any:
-    """A coefficient, a constant's element, pi or e, in the field."""
+    """Return a coefficient, a constant's element, pi or e in the field."""
     if isinstance(value, sp.Basic):
         return mp.pi * 1 if value is sp.pi else mp.e * 1
     if field is EXACT:
@@ -103,7 +103,7 @@ def _pointwise(field: Field, op: ops.Pointwise, args: list[Array]) -> Array:
 
 
 def _grid(letters: Sequence[int], sizes: Mapping[int, int]) -> dict[int, Array]:
-    """For each letter its places, laid along its own axis."""
+    """Return the indices of each letter, along its own axis."""
     rank = len(letters)
     return {
         letter: np.arange(sizes[letter]).reshape([-1 if i == k else 1 for i in range(rank)])
@@ -112,7 +112,7 @@ def _grid(letters: Sequence[int], sizes: Mapping[int, int]) -> dict[int, Array]:
 
 
 def _contract(field: Field, node: Expr, args: list[Array]) -> Array:
-    """The sum of products as it is written; killed terms are 0."""
+    """Compute the sum of products as the op defines it; killed terms are 0."""
     op = node.op
     assert isinstance(op, ops.Contract)
     sizes: dict[int, int] = {}
@@ -197,7 +197,7 @@ def _linear(node: Expr, args: list[Array]) -> Array:
 
 
 def _eliminated(a: Array, b: Array) -> tuple[Array, Any]:
-    """The solution of a x = b by elimination with pivots, and det a (if that is 0, no solution)."""
+    """Solve a x = b by elimination with pivots; return x and det a (if that is 0, no solution)."""
     a, b, n, det = a.copy(), b.copy(), len(a), 1
     for k in range(n):
         pivot = max(range(k, n), key=lambda i: abs(a[i, k]))
@@ -364,7 +364,7 @@ def _constant(field: Field, data: Array) -> Array:
 
 
 def evaluate(outputs: Sequence[Expr], env: Mapping[Expr, Array], field: Field) -> list[Array]:
-    """The values of expressions: fractions (EXACT), or mpmath numbers at the precision in force."""
+    """Return the values of expressions: fractions (EXACT), or mpmath numbers at ``mp.dps``."""
     values: dict[Expr, Array] = dict(env)
     for node in topological(outputs):
         if node not in values:

@@ -1,4 +1,4 @@
-"""Extremes of products of rows; the oracle of their derivatives is NumPy's row at their place."""
+"""Extremes of products of rows; their derivatives are compared with NumPy's extreme row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import symdiff as sd
 
 X, w = sd.symbol("X", ("n", "d")), sd.symbol("w", "d")
 centred = X - sd.mean(X, axis=0)
-# What the rows become, with symdiff and with NumPy; none of it depends on w.
+# The rows in symdiff and in NumPy; none depends on w.
 ROWS = {
     "plain": (X, lambda X: X),
     "standardised": (centred / sd.std(X, axis=0), lambda X: (X - X.mean(0)) / X.std(0)),
@@ -25,7 +25,7 @@ EXTREMES = {
 
 
 def extreme_row(name, z, rows):
-    """The extreme of z = rows @ w, and its gradient by w: rows that tie share it."""
+    """Return the extreme of z = rows @ w and its gradient by w, the mean of the rows that tie."""
     if name == "ptp":
         (top, up), (bottom, down) = extreme_row("max", z, rows), extreme_row("min", z, rows)
         return top - bottom, up - down
@@ -36,14 +36,14 @@ def extreme_row(name, z, rows):
 
 
 def is_clear(name, z, data, margin):
-    """Whether rows that are nearly extreme are copies of one: rounding decides nothing."""
+    """Whether all nearly extreme rows are copies of one, so that rounding cannot change the row."""
     sides = {"max": [z], "min": [-z], "ptp": [z, -z], "norm": [np.abs(z)]}[name]
     return all(len(np.unique(data[side >= side.max() - margin], axis=0)) == 1 for side in sides)
 
 
 @st.composite
 def tables(draw):
-    """Numbers with one digit, w, and cuts; some rows are copies of others."""
+    """Draw numbers with one digit, w, and cuts; some rows are copies of others."""
     tenths = st.integers(-20, 20).map(lambda k: k / 10)
     d = draw(st.integers(1, 3))
     row = st.lists(tenths, min_size=d, max_size=d)
@@ -55,9 +55,9 @@ def tables(draw):
 
 
 def clear_extreme(rows, name, data, at):
-    """The extreme, its gradient, and how far rounding may move them and their products.
+    """Return the extreme, its gradient, and a bound of the rounding of both and their products.
 
-    Examples in which rounding decides what is the extreme are given up.
+    Reject examples in which rounding decides which row is extreme.
     """
     exact = data.astype(float)
     assume(np.linalg.svd(exact - exact.mean(0))[1][-1] > 0.1 and np.linalg.cond(exact) < 30)

@@ -1,6 +1,6 @@
-"""Plain scalars, and plain arrays of them: what a program runs on when it is not an expression.
+"""Plain scalars and arrays of them: the operands of a program that is run without expressions.
 
-A ``Field`` says what the scalars are: floats, fractions, mpmath numbers, jets.
+A ``Field`` defines the scalars: floats, fractions, mpmath numbers or jets.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 Shape = tuple[int, ...]
 Array = np.ndarray[Any, Any]
 
-# Digits that a computation may lose: to cancellation, and to the scale of intermediate values.
+# Digits that a computation may lose to cancellation and to the scale of intermediate values.
 LOST_DIGITS = 15
 
 
 @dataclass(frozen=True)
 class Field:
-    """The scalars of a plain run: how a rational becomes one, their functions and choices."""
+    """The scalars of a plain run: the conversion of rationals, their functions and choices."""
 
     name: str
     dtype: Any
@@ -37,7 +37,7 @@ class Field:
     choose: Callable[[Any, Any, Any], Any]
 
     def array(self, values: Any) -> Array:
-        """``values`` (scalars of the field) as an array, also if it is a single scalar."""
+        """Return ``values`` (scalars of the field) as an array, also if it is a single scalar."""
         if isinstance(values, np.ndarray):
             return values
         out = np.empty((), self.dtype)
@@ -45,7 +45,7 @@ class Field:
         return out
 
     def numbers(self, values: Any) -> Array:
-        """An array of rationals in the field."""
+        """Convert an array of rationals to the field."""
         values = np.asarray(values, dtype=object)
         out = np.empty(values.shape, self.dtype)
         for place in np.ndindex(values.shape):
@@ -53,7 +53,7 @@ class Field:
         return out
 
     def each(self, function: Callable[..., Any], *operands: Any) -> Array:
-        """``function`` applied to each element of operands that broadcast."""
+        """Apply ``function`` to each element of operands that broadcast."""
         whole = np.broadcast_arrays(*operands)
         out = np.empty(whole[0].shape, self.dtype)
         for place in np.ndindex(out.shape):
@@ -64,7 +64,7 @@ class Field:
         return self.each(self.functions[name], x)
 
     def where_less(self, p: Array, q: Array, a: Array, b: Array) -> Array:
-        """``a`` where p < q, else ``b``."""
+        """Return ``a`` where p < q, else ``b``."""
         return self.each(lambda p, q, a, b: self.choose(self.less(p, q), a, b), p, q, a, b)
 
     def absolute(self, x: Array) -> Array:
@@ -84,7 +84,7 @@ def _nth_root(x: Any, n: int) -> Any:
     return mp.exp(mp.log(x) / n)
 
 
-# Analytic functions, so that the same definitions serve the complex step.
+# Analytic functions, so that the complex step uses the same definitions.
 MPMATH_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "exp": mp.exp,
     "expm1": mp.expm1,
@@ -142,7 +142,7 @@ COMPLEX = Field(
 
 
 def determinant(f: Field, a: Array) -> Array:
-    """Leibniz' sum over permutations, over the last two axes."""
+    """Return the determinant over the last two axes, by Leibniz' sum over permutations."""
     n = a.shape[-1]
     result: Any = f.number(Fraction(0))
     for order in permutations(range(n)):
@@ -155,7 +155,7 @@ def determinant(f: Field, a: Array) -> Array:
 
 
 def minors(f: Field, a: Array) -> Array:
-    """The matrix of cofactors, over the last two axes."""
+    """Return the matrix of cofactors over the last two axes."""
     n = a.shape[-1]
     out = np.empty(a.shape, f.dtype)
     for i in range(n):
@@ -166,7 +166,7 @@ def minors(f: Field, a: Array) -> Array:
 
 
 def is_singular(a: Array, det: Any) -> bool:
-    """Whether a matrix has no inverse: its determinant is 0, or hardly more than rounding."""
+    """Whether a matrix is singular: its determinant is 0, or of the size of rounding."""
     if not isinstance(det, mp.mpf):
         return bool(det == 0)
     largest = max(map(abs, a.ravel()), default=mp.mpf(1))
@@ -174,7 +174,7 @@ def is_singular(a: Array, det: Any) -> bool:
 
 
 def regular_determinant(f: Field, a: Array) -> Array:
-    """The determinant; at ``HIGH`` precision not of a singular matrix."""
+    """Return the determinant; at ``HIGH`` precision, reject a singular matrix."""
     det = determinant(f, a)
     if f.name == HIGH.name and any(is_singular(a[i], det[i]) for i in np.ndindex(det.shape)):
         raise ZeroDivisionError("the matrix is singular")
@@ -182,6 +182,6 @@ def regular_determinant(f: Field, a: Array) -> Array:
 
 
 def inverse(f: Field, a: Array) -> Array:
-    """The adjugate over the determinant; at ``HIGH`` precision not of a singular matrix."""
+    """Return the adjugate over the determinant; at ``HIGH`` precision, reject a singular matrix."""
     det = regular_determinant(f, a)
     return np.swapaxes(minors(f, a), -1, -2) / det[..., None, None]

@@ -1,8 +1,7 @@
-"""A reader of Mermaid flowcharts that takes what we write and nothing else, written for tests.
+"""A reader of the Mermaid flowcharts that symdiff writes, for tests.
 
-It shares nothing with the writer: a line that it does not know, an end of an edge that is not
-declared, or a sign in a label that might mean something to Mermaid, to HTML or to Markdown is an
-AssertionError.
+It shares no code with the writer.  AssertionErrors are: an unknown line, an edge with an undeclared
+end, and a sign in a label that has a meaning in Mermaid, HTML or Markdown.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _EDGE = re.compile(r'  ([nf]\d+) -->(?:\|"([^"]*)"\|)? ([nf]\d+)')
 _GROUP = re.compile(r'  subgraph (g\d+)\["([^"]*)"\]')
 _CLASS = re.compile(r"  class ([nfg\d,]+) (\w+)")
 _STYLE = re.compile(r"  classDef (\w+) ([\w:#,.\- ]+)")
-# In a label, everything else of ASCII is written by its number.
+# In a label, all other ASCII characters are written as numeric references.
 _SAFE = re.compile(
     r"(?:[A-Za-z0-9 ,()/=]|(?<=\d)\.(?=\d)|(?<=[^\W_])_(?=[^\W_])|#\d+;|<br>|[^\x00-\x7fﬂ°¶ß])*"
 )
@@ -28,7 +27,7 @@ _SAFE = re.compile(
 
 @dataclass
 class Flowchart:
-    """What is drawn: by name the lines, the family and the group of vertices, and the edges."""
+    """A diagram: lines, family and group of each vertex by name, and the edges."""
 
     lines: dict[str, list[str]] = field(default_factory=dict)
     family: dict[str, str] = field(default_factory=dict)
@@ -38,26 +37,26 @@ class Flowchart:
     results: list[str] = field(default_factory=list)
 
     def sources(self, name: str) -> list[tuple[str, str]]:
-        """Where the edges to a vertex come from, and what stands on them."""
+        """Return the sources of the edges to a vertex, with the labels of the edges."""
         return [(source, label) for source, target, label in self.edges if target == name]
 
 
 def label(text: str) -> str:
-    """The text that a label shows, a new line for each of its lines."""
+    """Return the text that a label shows, with a line break for each of its lines."""
     assert _SAFE.fullmatch(text), text
     parts = [re.sub(r"#(\d+);", lambda m: chr(int(m[1])), line) for line in text.split("<br>")]
     shown = "\n".join(parts)
-    # What Mermaid would take for a formula, an icon or a number, however it is written.
+    # Mermaid would take these for a formula, an icon or a number.
     assert not any(part in shown for part in ("$$", ":fa-", "ﬂ°", "¶ß"))
     return shown.replace("\u2060", "").replace("\u202f", " ")
 
 
 def read(text: str) -> Flowchart:
-    """The flowchart of a text."""
+    """Parse a flowchart."""
     first, *rest = text.splitlines()
     assert first in ("flowchart TD", "flowchart LR")
     assert text.endswith("\n")
-    found = Flowchart()
+    chart = Flowchart()
     styles: set[str] = set()
     group = None
     classes: set[str] = set()
@@ -65,26 +64,26 @@ def read(text: str) -> Flowchart:
         if m := _GROUP.fullmatch(line):
             assert group is None
             group = m[1]
-            assert group not in found.titles
-            found.titles[group] = label(m[2])
+            assert group not in chart.titles
+            chart.titles[group] = label(m[2])
         elif line == "  end":
             assert group is not None
             group = None
         elif m := _VERTEX.fullmatch(line):
             name, before, shown, after, family = m.groups()
-            assert name not in found.lines
+            assert name not in chart.lines
             assert after == _BRACKETS[before]
-            found.lines[name] = label(shown).split("\n")
-            found.family[name], found.group[name] = family, group
+            chart.lines[name] = label(shown).split("\n")
+            chart.family[name], chart.group[name] = family, group
             classes.add(family)
         elif m := _EDGE.fullmatch(line):
-            found.edges.append((m[1], m[3], label(m[2] or "")))
+            chart.edges.append((m[1], m[3], label(m[2] or "")))
         elif m := _CLASS.fullmatch(line):
             classes.add(m[2])
             for name in m[1].split(","):
-                assert name in found.lines or name in found.titles
+                assert name in chart.lines or name in chart.titles
                 if m[2] == "result":
-                    found.results.append(name)
+                    chart.results.append(name)
         elif m := _STYLE.fullmatch(line):
             assert m[1] not in styles
             styles.add(m[1])
@@ -92,11 +91,11 @@ def read(text: str) -> Flowchart:
             raise AssertionError(f"not a line of a flowchart: {line!r}")
     assert group is None
     assert classes <= styles
-    for source, target, _ in found.edges:
-        assert source in found.lines, source
-        assert target in found.lines, target
-    assert _acyclic(found)
-    return found
+    for source, target, _ in chart.edges:
+        assert source in chart.lines, source
+        assert target in chart.lines, target
+    assert _acyclic(chart)
+    return chart
 
 
 def _acyclic(chart: Flowchart) -> bool:
@@ -104,7 +103,7 @@ def _acyclic(chart: Flowchart) -> bool:
     for _, target, _ in chart.edges:
         waiting[target] += 1
     ready = [name for name, count in waiting.items() if not count]
-    for name in ready:  # grows as it is read
+    for name in ready:  # the list grows during the loop
         for source, target, _ in chart.edges:
             if source == name:
                 waiting[target] -= 1
@@ -113,7 +112,7 @@ def _acyclic(chart: Flowchart) -> bool:
     return len(ready) == len(chart.lines)
 
 
-# What is drawn, computed -------------------------------------------------------------------------
+# The values of a diagram -------------------------------------------------------------------------
 
 _PYTHON = {
     "×": "*",
@@ -148,7 +147,7 @@ def meaning(caption: str, a: list[Any]) -> Any:
 
 
 def computed(chart: Flowchart, env: dict[str, Any]) -> dict[str, Any]:
-    """The value of each vertex, from captions, letters and the order that edges show, alone."""
+    """Return the value of each vertex, from captions, letters and the order of the edges alone."""
     values: dict[str, Any] = {}
     waiting = list(chart.lines)
     while waiting:
@@ -169,7 +168,7 @@ def computed(chart: Flowchart, env: dict[str, Any]) -> dict[str, Any]:
                 out, words = "ij", ["i", "ij"]
                 operands.append(np.eye(len(operands[0])))
             for letter, length in zip(out, eval(shape), strict=True):
-                words.append(letter)  # the letters that only the value has
+                words.append(letter)  # letters of the value alone
                 operands.append(np.ones(length))
             if text == "identity":
                 operands = [np.eye(len(operands[0])), *operands]

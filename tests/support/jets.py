@@ -1,9 +1,9 @@
-"""Taylor's polynomials of second order in fractions: an oracle for the derivatives of programs.
+"""Taylor polynomials of second order in fractions: an oracle for the derivatives of programs.
 
-A program that runs on them gives its value, gradient and Hessian at a point exactly, in a few times
-as many operations as it has itself; the formulas of nested inverses have millions.  Choices are
-those at the point.  Beside every coefficient stands a bound of the terms that make it, in which
-nothing cancels: floating point errs by roundings of that.
+A program that runs on them gives its value, gradient and Hessian at a point exactly.  It takes a
+few times as many operations as the program itself, where the formulas of nested inverses have
+millions.  Choices are those at the point.  Every coefficient has a bound: the sum of its terms'
+absolute values.  Floating point errs by roundings of that bound.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Terms = dict[tuple[int, ...], Fraction]
 
 @dataclass(frozen=True)
 class Jet:
-    """A polynomial, and bounds of what its coefficients are sums of."""
+    """A polynomial, and bounds of the sums that form its coefficients."""
 
     terms: Terms
     bound: Terms
@@ -70,7 +70,7 @@ class Jet:
         return result if p > 0 else result.inverse()
 
     def inverse(self) -> Jet:
-        """1/c by its series; a bound b of c is one of b/c² of 1/c."""
+        """Return 1/c by its series; a bound b of c gives the bound b/c² of 1/c."""
         r = 1 / self.terms[()]
         return Jet(_series(r, self.terms, -1), _series(self.bound[()] * r * r, self.bound, 1))
 
@@ -89,14 +89,14 @@ def _times(a: Terms, b: Terms) -> Terms:
 
 
 def _series(r: Fraction, c: Terms, sign: int) -> Terms:
-    """r + sign·r²·d + r³·d², where d is all of c but its value."""
+    """Return r + sign·r²·d + r³·d², where d is c without its value."""
     d = {at: v for at, v in c.items() if at}
     first = {at: sign * r * r * v for at, v in d.items()}
     return _plus(_plus({(): r}, first), _times({(): r * r * r}, _times(d, d)))
 
 
 def jet(value: Any) -> Jet:
-    """A constant."""
+    """Return a constant."""
     if isinstance(value, Jet):
         return value
     c = Fraction(value.item() if isinstance(value, np.generic) else value)
@@ -107,7 +107,7 @@ JETS = Field("jets", object, jet, {}, lambda a, b: jet(a).terms[()] < jet(b).ter
 
 
 def variables(values: Array, first: int) -> Array:
-    """Each element of ``values`` as a variable; they are numbered from ``first``."""
+    """Return each element of ``values`` as a variable, numbered from ``first``."""
     out = JETS.numbers(values)
     for k, place in enumerate(np.ndindex(out.shape), first):
         slope = {(k,): Fraction(1)}
@@ -116,9 +116,9 @@ def variables(values: Array, first: int) -> Array:
 
 
 def partials(jets: Array, *by: Array, bounds: bool = False) -> Array:
-    """The partial derivatives of each jet by the variables with the numbers in ``by``, or bounds.
+    """Return the partial derivatives of each jet by the variables numbered in ``by``, or bounds.
 
-    Without ``by`` the values; by one array Jacobians, by two Hessians.
+    Without ``by`` these are the values, by one array Jacobians, by two Hessians.
     """
     out = np.empty((*jets.shape, *(n for numbers in by for n in numbers.shape)), object)
     for at, value in np.ndenumerate(jets):
@@ -132,6 +132,6 @@ def partials(jets: Array, *by: Array, bounds: bool = False) -> Array:
 
 
 def weighted_sum(jets: Array, weights: Array) -> Array:
-    """The sum of jets times whole numbers, as an array of rank 0."""
+    """Return the sum of jets times whole numbers, as an array of rank 0."""
     pairs = zip(weights.flat, jets.flat, strict=True)
     return JETS.array(sum((int(w) * value for w, value in pairs), jet(0)))

@@ -1,4 +1,4 @@
-"""A function at certain arrays, here and in NumPy: one value, interpreted and lowered."""
+"""A function of certain arrays, interpreted and lowered here, and computed by NumPy."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Value(NamedTuple):
     call: Callable[..., Any]
     operands: tuple[Any, ...]
     model: Any = np
-    kind: bool = True  # whether the kind of number is the model's
+    kind: bool = True  # whether to compare the kind of number with the model's
 
     def check(self) -> None:
-        """The shape, the kind of numbers and the numbers are the model's, for all results."""
+        """Compare the shape, the kind of number and the values of all results with the model."""
         operands = [np.asarray(v) for v in self.operands]
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -36,21 +36,21 @@ class Value(NamedTuple):
             interpreted = nm.interpret(outputs, dict(zip(xs, operands, strict=True)))
             lowered = nm.lower(outputs, xs)(*operands)
         single = any(v.dtype == np.float32 for v in operands)
-        rtol, atol = (1e-6, 1e-6) if single else (1e-13, 1e-14)  # a dozen roundings at most
-        for y, wanted, *found in zip(outputs, expected, interpreted, lowered, strict=True):
+        rtol, atol = (1e-6, 1e-6) if single else (1e-13, 1e-14)  # allows a dozen roundings
+        for y, wanted, *results in zip(outputs, expected, interpreted, lowered, strict=True):
             assert y.shape == np.shape(wanted)
-            for value in map(np.asarray, found):
+            for value in map(np.asarray, results):
                 assert value.shape == y.shape
                 np.testing.assert_allclose(value, wanted, rtol=rtol, atol=atol)
-            one, other = (np.asarray(value).dtype for value in found)
+            one, other = (np.asarray(value).dtype for value in results)
             if number_of(y) is None:  # an exact number has no dtype of its own
                 assert one == other
-                # whole numbers that come of no integer operand are handed out as real ones
+                # whole numbers without an integer operand are returned as reals
                 assert one.kind in {float: "f", int: "if", bool: "b"}[y.dtype]
                 assert not self.kind or one.kind == np.asarray(wanted).dtype.kind
                 assert not single or one.kind != "f" or one == np.float32
 
 
 def listed(results: Any) -> list[Any]:
-    """All results, where there are several."""
+    """Return the results as a list, also if there is one alone."""
     return list(results) if isinstance(results, list | tuple) else [results]

@@ -1,4 +1,4 @@
-"""What derivatives are held against.  Nothing here uses a rule, a printer or a parser of ours.
+"""Oracles for derivatives, none of which uses a rule, a printer or a parser of symdiff.
 
 ``tests.support.evaluation`` gives the values of expressions, exactly or at 50 digits.  The checks
 compare them with the same program run on plain arrays:
@@ -13,6 +13,7 @@ differences     Richardson-extrapolated central differences in floats, judged by
                 estimate of the error
 
 Each raises AssertionError, naming the program and both values, where they disagree.
+Each raises AssertionError with the program and both values where they disagree.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from symdiff import Expr
 
 DIGITS = 50
-# The same for floats: four of their sixteen digits.
+# The digits that floats may lose: four of sixteen.
 FLOAT_ROUNDING = 1e-12
 
 
@@ -47,7 +48,7 @@ FLOAT_ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Case:
-    """A function of arrays in two readings; a ``programs.Program`` is one drawn at random."""
+    """A function of arrays in two forms; a ``programs.Program`` is a random one."""
 
     name: str
     shapes: tuple[Shape, ...]
@@ -57,17 +58,17 @@ class Case:
 
 
 def inputs_of(case: Any) -> list[Expr]:
-    """One symbol for each input of the case."""
+    """Return one symbol for each input of the case."""
     return [sd.symbol(f"x{k}", shape) for k, shape in enumerate(case.shapes)]
 
 
 def bound(xs: Sequence[Expr], values: Sequence[Array], field: Field) -> dict[Expr, Array]:
-    """The environment that gives each symbol its value in the field."""
+    """Return the environment that gives each symbol its value in the field."""
     return {x: field.numbers(value) for x, value in zip(xs, values, strict=True)}
 
 
 def values_of(expressions: Sequence[Expr], env: Mapping[Expr, Array], field: Field) -> list[Array]:
-    """The values of expressions; rejects the example at a singular matrix or another pole."""
+    """Return the values of expressions; reject the example at a singular matrix or another pole."""
     try:
         return evaluate(expressions, env, field)
     except ZeroDivisionError:
@@ -75,33 +76,33 @@ def values_of(expressions: Sequence[Expr], env: Mapping[Expr, Array], field: Fie
 
 
 def agree(
-    found: Array, expected: Array, what: str, case: Any, tolerance: Any = 0, scale: Any = None
+    actual: Array, expected: Array, what: str, case: Any, tolerance: Any = 0, scale: Any = None
 ) -> None:
     """Assert equality up to ``tolerance`` times the scale of the expected values (nan never is)."""
-    assert found.shape == expected.shape, (
-        f"{what}: shape {found.shape}, expected {expected.shape}\n{case}"
+    assert actual.shape == expected.shape, (
+        f"{what}: shape {actual.shape}, expected {expected.shape}\n{case}"
     )
     if scale is None:
         scale = max((abs(value) for value in expected.ravel()), default=0)
-    for place in np.ndindex(found.shape):
-        a, b = found[place], expected[place]
+    for place in np.ndindex(actual.shape):
+        a, b = actual[place], expected[place]
         fine = a == b if not tolerance else abs(a - b) <= tolerance * (1 + scale)
         assert fine, f"{what}{list(place)}: {a}, expected {b}\n{case}"
 
 
-def close(found: Any, reference: Any, exact: Array, what: object, scale: float = 1.0) -> None:
+def close(values: Any, reference: Any, exact: Array, what: object, scale: float = 1.0) -> None:
     """Assert that floats are as near to the exact value as the reference is, within a digit.
 
-    ``scale`` is that of the values on the way; the exact value's is taken where it is larger.
+    ``scale`` is the scale of intermediate values; a larger exact value replaces it.
     """
-    found, reference, exact = np.asarray(found), np.asarray(reference), exact.astype(float)
-    assert found.shape == exact.shape, what
+    values, reference, exact = np.asarray(values), np.asarray(reference), exact.astype(float)
+    assert values.shape == exact.shape, what
     scale = np.max(np.abs(exact), initial=scale)
     allowed = 10 * np.abs(reference - exact) + FLOAT_ROUNDING * scale
-    assert np.all(np.abs(found - exact) <= allowed), f"{what}: {found}, is {exact}"
+    assert np.all(np.abs(values - exact) <= allowed), f"{what}: {values}, is {exact}"
 
 
-class Tie(Exception):  # a condition of a point, not an error
+class Tie(Exception):  # a property of a point, not an error
     """A choice between equal values: its derivative is a convention, unknown to differences."""
 
 
@@ -113,7 +114,7 @@ def _strictly_less(a: Any, b: Any) -> bool:
 
 
 def evaluate_strictly(case: Any, point: Sequence[Array], field: Field) -> None:
-    """Run the program; raise Tie where it compares equal numbers, ZeroDivisionError at a pole."""
+    """Run the program; raise Tie at equal numbers in a comparison, ZeroDivisionError at a pole."""
     strict = Field(
         field.name, field.dtype, field.number, field.functions, _strictly_less, field.choose
     )
@@ -133,7 +134,7 @@ def no_ties(case: Any, point: Sequence[Array], field: Field) -> None:
 
 
 def check_exact(case: Any, point: Sequence[Array]) -> None:
-    """Value, Jacobian, gradient and Hessian of a rational program, without tolerance."""
+    """Check value, Jacobian, gradient and Hessian of a rational program, without tolerance."""
     no_ties(case, point, EXACT)
     xs = inputs_of(case)
     env = bound(xs, point, EXACT)
@@ -149,16 +150,16 @@ def check_exact(case: Any, point: Sequence[Array]) -> None:
     jacobians = sd.jacobian(f, xs)
     gradients = sd.grad(g, xs)
     hessians = [sd.hessian(g, x) for x in xs]
-    found = values_of([f, *jacobians, *gradients, *hessians], env, EXACT)
-    agree(found[0], partials(jets), "value", case)
+    values = values_of([f, *jacobians, *gradients, *hessians], env, EXACT)
+    agree(values[0], partials(jets), "value", case)
     total = weighted_sum(jets, weights)
     n = len(xs)
     for k, (value, start) in enumerate(zip(point, starts, strict=False)):
         places = start + np.arange(np.size(value)).reshape(np.shape(value))
-        agree(found[1 + k], partials(jets, places), f"jacobian by input {k} ", case)
-        agree(found[1 + n + k], partials(total, places), f"gradient by input {k} ", case)
+        agree(values[1 + k], partials(jets, places), f"jacobian by input {k} ", case)
+        agree(values[1 + n + k], partials(total, places), f"gradient by input {k} ", case)
         hessian = partials(total, places, places)
-        agree(found[1 + 2 * n + k], hessian, f"hessian by input {k} ", case)
+        agree(values[1 + 2 * n + k], hessian, f"hessian by input {k} ", case)
 
 
 # 2: adjoint ---------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def _seed(shape: Shape, start: int) -> Array:
 
 
 def check_adjoint(case: Any, point: Sequence[Array], field: Field) -> None:
-    """``<u, J v> = <J' u, v>``: reverse mode is the transpose of forward mode."""
+    """Check ``<u, J v> = <J' u, v>``: reverse mode is the transpose of forward mode."""
     xs = inputs_of(case)
     f = case.ours(xs)
     ts = [sd.symbol(f"t{k}", shape) for k, shape in enumerate(case.shapes)]
@@ -203,7 +204,7 @@ def check_adjoint(case: Any, point: Sequence[Array], field: Field) -> None:
 
 
 def check_orders(case: Any, point: Sequence[Array], order: int = 3) -> None:
-    """All partial derivatives up to ``order`` of a function of scalars, against ``mpmath.diff``."""
+    """Compare all partial derivatives up to ``order`` of scalar functions with ``mpmath.diff``."""
     xs = inputs_of(case)
     f = case.ours(xs)
     with mp.workdps(DIGITS):
@@ -217,11 +218,11 @@ def check_orders(case: Any, point: Sequence[Array], order: int = 3) -> None:
             if not 0 < sum(counts) <= order:
                 continue
             variables = [v for x, n in zip(xs, counts, strict=True) for v in (x, n)]
-            (found,) = values_of([sd.diff(f, *variables)], bound(xs, point, HIGH), HIGH)
+            (derivative,) = values_of([sd.diff(f, *variables)], bound(xs, point, HIGH), HIGH)
             n: Any = counts[0] if len(xs) == 1 else counts
             expected = mp.diff(plain, at[0] if len(xs) == 1 else tuple(at), n)
             tolerance = mp.mpf(10) ** (LOST_DIGITS - DIGITS)
-            agree(found, boxed(expected), f"derivative {counts}", case, tolerance)
+            agree(derivative, boxed(expected), f"derivative {counts}", case, tolerance)
 
 
 def _moved(point: Sequence[Array], k: int, place: tuple[int, ...], h: Any) -> list[Array]:
@@ -231,7 +232,7 @@ def _moved(point: Sequence[Array], k: int, place: tuple[int, ...], h: Any) -> li
 
 
 def high_jacobian(case: Any, point: Sequence[Array], k: int) -> Array:
-    """The Jacobian by input k, by central differences at twice ``DIGITS`` digits.
+    """Return the Jacobian by input k, by central differences at twice ``DIGITS`` digits.
 
     With h = 10^(-DIGITS/2) truncation is h^2 f'''/6 and rounding 10^(-2 DIGITS)/h, both far below
     10^(-DIGITS) f.
@@ -248,7 +249,7 @@ def high_jacobian(case: Any, point: Sequence[Array], k: int) -> Array:
 
 
 def high_hessian(case: Any, point: Sequence[Array], k: int) -> Array:
-    """The second derivatives by input k, likewise, at three times ``DIGITS`` digits."""
+    """Return the second derivatives by input k, likewise, at three times ``DIGITS`` digits."""
     with mp.workdps(3 * DIGITS):
         at = [HIGH.numbers(value) for value in point]
         h = mp.mpf(10) ** (-DIGITS // 2)
@@ -273,7 +274,7 @@ def _columns(columns: list[Array], case: Any, at: list[Array], shape: Shape) -> 
 
 
 def check_high(case: Any, point: Sequence[Array], *, second: bool = True) -> None:
-    """Value, Jacobian and (``second``) Hessian of every input against such differences."""
+    """Compare value, Jacobian and (``second``) Hessian of every input with such differences."""
     no_ties(case, point, HIGH)
     xs = inputs_of(case)
     f = case.ours(xs)
@@ -281,29 +282,29 @@ def check_high(case: Any, point: Sequence[Array], *, second: bool = True) -> Non
     hessians = [sd.hessian(f, x) for x in xs] if second else []
     tolerance = mp.mpf(10) ** (LOST_DIGITS - DIGITS)
     with mp.workdps(DIGITS):
-        found = values_of([f, *jacobians, *hessians], bound(xs, point, HIGH), HIGH)
+        values = values_of([f, *jacobians, *hessians], bound(xs, point, HIGH), HIGH)
         agree(
-            found[0], case.plain(HIGH, [HIGH.numbers(v) for v in point]), "value", case, tolerance
+            values[0], case.plain(HIGH, [HIGH.numbers(v) for v in point]), "value", case, tolerance
         )
         for k in range(len(xs)):
             expected = high_jacobian(case, point, k)
-            agree(found[1 + k], expected, f"jacobian by input {k} ", case, tolerance)
+            agree(values[1 + k], expected, f"jacobian by input {k} ", case, tolerance)
             if second:
                 expected = high_hessian(case, point, k)
-                agree(found[1 + len(xs) + k], expected, f"hessian by input {k} ", case, tolerance)
+                agree(values[1 + len(xs) + k], expected, f"hessian by input {k} ", case, tolerance)
 
 
 # 4: complex step and differences ------------------------------------------------------------------
 
 
 def check_complex_step(case: Any, point: Sequence[Array]) -> None:
-    """The Jacobian of an analytic program: ``Im f(x + ih) / h``; two steps h estimate its error."""
+    """Check the Jacobian of an analytic program: ``Im f(x + ih) / h``; two h estimate its error."""
     xs = inputs_of(case)
     jacobians = sd.jacobian(case.ours(xs), xs)
     # A complex function may round its imaginary part at the scale of the real part.
     with mp.workdps(2 * DIGITS):
         no_ties(case, point, HIGH)
-        found = values_of(jacobians, bound(xs, point, HIGH), HIGH)
+        jacobian_values = values_of(jacobians, bound(xs, point, HIGH), HIGH)
         at = [COMPLEX.numbers(value) for value in point]
         steps = [mp.mpf(10) ** (-DIGITS // 2), mp.mpf(10) ** (-DIGITS // 2) / 2]
         for k, x in enumerate(at):
@@ -319,7 +320,7 @@ def check_complex_step(case: Any, point: Sequence[Array]) -> None:
                     estimate = 4 * abs(coarse[i] - fine[i]) + mp.mpf(10) ** (
                         LOST_DIGITS - DIGITS
                     ) * (1 + abs(fine[i]))
-                    got = found[k][i + j]
+                    got = jacobian_values[k][i + j]
                     assert abs(got - fine[i]) <= estimate, (
                         f"jacobian by input {k} {[*i, *j]}: {got}, "
                         f"complex step {fine[i]} +- {estimate}\n{case}"
@@ -329,12 +330,12 @@ def check_complex_step(case: Any, point: Sequence[Array]) -> None:
 def richardson(
     function: Callable[[float], Array], noise: Array, levels: int = 7, first: float = 0.05
 ) -> tuple[Array, Array]:
-    """The derivative of ``function`` at 0 and an estimate of its error, by Ridders' method.
+    """Return the derivative of ``function`` at 0 and an estimate of its error, by Ridders' method.
 
-    Central differences with steps first/2^k, extrapolated in h^2; the estimate is the least
-    disagreement of an entry of the tableau with the two that it is made of (Ridders 1982, Adv.
-    Eng. Softw. 4, 75-76), or what the ``noise`` of the values makes of the smallest step, if that
-    is more.
+    The method extrapolates central differences with steps first/2^k in h^2.  Each entry of the
+    tableau is made of two others, and its error is estimated by the largest distance from them
+    (Ridders 1982, Adv. Eng. Softw. 4, 75-76).  The least such estimate is returned, or, if larger,
+    the effect of the ``noise`` of the values at the smallest step.
     """
     best, error = None, np.inf
     previous: list[Array] = []
@@ -353,16 +354,16 @@ def richardson(
 
 
 def check_differences(case: Any, point: Sequence[Array]) -> None:
-    """The Jacobian in floats, as ``interpret`` runs it, against differences of the plain program.
+    """Compare the float Jacobian of ``interpret`` with differences of the plain program.
 
-    An entry may be off by ten estimates (the estimate is an order of magnitude), and by the
-    rounding of the terms that made it.
+    An entry may differ by ten estimates (an estimate is an order of magnitude) and by the rounding
+    of the terms that form it.
     """
     no_ties(case, point, HIGH)
     xs = inputs_of(case)
     f = case.ours(xs)
     at = [FLOAT.numbers(value) for value in point]
-    found = interpret(list(sd.jacobian(f, xs)), dict(zip(xs, at, strict=True)))
+    jacobian_values = interpret(list(sd.jacobian(f, xs)), dict(zip(xs, at, strict=True)))
     with mp.workdps(DIGITS), np.errstate(all="ignore"):
         exact = case.plain(HIGH, [HIGH.numbers(value) for value in point]).astype(float)
         noise = abs(case.plain(FLOAT, at) - exact) + np.finfo(float).eps * abs(exact)
@@ -372,7 +373,7 @@ def check_differences(case: Any, point: Sequence[Array]) -> None:
                 expected, error = richardson(
                     lambda h, k=k, j=j: case.plain(FLOAT, _moved(at, k, j, h)), noise
                 )
-            got = np.asarray(found[k])[(..., *j)]
+            got = np.asarray(jacobian_values[k])[(..., *j)]
             scale = np.max(np.abs(expected), initial=1.0)
             judged = np.isfinite(error)  # differences that overflow or leave the domain say nothing
             fine = (abs(got - expected) <= 10 * error + FLOAT_ROUNDING * scale) | ~judged

@@ -6,5 +6,5 @@ from symdiff.scalars.formula import VOCABULARY
 
 
 def order_count(name: str) -> int:
-    """How many of the first operands are orders; SymPy's own functions here have none."""
+    """Return how many of the first operands are orders; SymPy's own functions have none."""
     return getattr(VOCABULARY[name], "orders", 0)

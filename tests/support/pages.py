@@ -1,14 +1,14 @@
-"""HTML, read again: every tag is closed in order, none runs or loads anything; text is text."""
+"""A check of HTML: tags are closed in order, nothing is run or loaded, and text is text."""
 
 from html.parser import HTMLParser
 
 ALLOWED = frozenset(["div", "span", "p", "b", "br", "table", "thead", "tbody", "tr", "th", "td"])
 STYLES = frozenset(["text-align: left"])
-"""None has a colour: those of the theme hold, in the dark one, too."""
+"""None sets a colour, so the theme's colours apply, also in a dark theme."""
 
 
 class Checked(HTMLParser):
-    """The tags and the text of a page; AssertionError for one that is not as it should be."""
+    """The tags and the text of a page; raises AssertionError for invalid pages."""
 
     def __init__(self, text):
         super().__init__()

@@ -1,6 +1,6 @@
-"""The tests of the vocabulary, run with functions that have lost a fact: how omissions are planted.
+"""Planted omissions: the tests of the vocabulary, run with functions that lack a fact.
 
-Tables are derived from the facts when modules are imported, so a fact has to go before.
+Tables are derived from the facts when modules are imported, so a fact must be removed before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VOCABULARY = "symdiff.scalars.vocabulary"
 
 
 class Forgetful(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the vocabulary, and takes from each function named the fact of it named."""
+    """Import the vocabulary, and remove from each function in ``omitted`` its fact."""
 
     def __init__(self, omitted: Mapping[str, str]) -> None:
         self.omitted = omitted
@@ -39,7 +39,7 @@ class Forgetful(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def main(omitted: Mapping[str, str]) -> None:
-    """Run the tests of the vocabulary, in which these functions lack these facts."""
+    """Run the tests of these functions without these facts."""
     sys.meta_path.insert(0, Forgetful(omitted))
     import pytest
 

@@ -1,8 +1,8 @@
-"""Programs over arrays, each of which runs as our expressions and on plain NumPy arrays.
+"""Programs over arrays, each of which runs as symdiff's expressions and on plain NumPy arrays.
 
-A program is a list of steps over its inputs and knows nothing of expressions.  Every kind of step
-has two readings: ``ours``, in the public functions of the package, and ``plain``, in NumPy
-operations that work for the scalars of any field.
+A program is a list of steps over its inputs, independent of expressions.  Every kind of step has
+two forms: ``ours`` calls the public functions of the package, and ``plain`` calls NumPy operations
+that work for the scalars of any field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of step: its reading in our functions, and its reading in plain NumPy."""
+    """A kind of step: its form in our functions, and its form in plain NumPy."""
 
     ours: Callable[..., Any]
     plain: Callable[..., Any]
@@ -69,7 +69,7 @@ def _fold(f: Field, x: Array, axis: int, least: bool) -> Array:
 
 
 def _sorted(f: Field, x: Array) -> Array:
-    """Neighbours exchanged until they ascend."""
+    """Sort by exchanging neighbours."""
     result = x.copy()
     for last in range(x.shape[-1] - 1, 0, -1):
         for i in range(last):
@@ -80,7 +80,7 @@ def _sorted(f: Field, x: Array) -> Array:
 
 
 def _spectrum(f: Field, x: Array) -> Array:
-    """The real part of the discrete Fourier transform of one or two elements."""
+    """Return the real part of the discrete Fourier transform of one or two elements."""
     if x.shape[-1] == 1:
         return x
     return np.stack([x[..., 0] + x[..., 1], x[..., 0] - x[..., 1]], axis=-1)
@@ -96,7 +96,7 @@ def _slice(spec: tuple[tuple[int | None, ...], ...]) -> tuple[slice, ...]:
 
 
 def _condition(form: str, shape: Shape, true: bool) -> Any:
-    """A condition that is known when the expression is made, in one of its spellings."""
+    """Return a condition that is known when the expression is built, in one of its spellings."""
     if form == "number":
         return true
     if form == "array":
@@ -105,7 +105,7 @@ def _condition(form: str, shape: Shape, true: bool) -> Any:
 
 
 def _literal(form: str, shape: Shape, value: int) -> Any:
-    """An array of one number, in one of its spellings."""
+    """Return an array of one number, in one of its spellings."""
     if form == "full":
         return sd.full(shape, value)
     return np.full(shape, value, int if form == "integers" else float)
@@ -261,7 +261,7 @@ KINDS: dict[str, Kind] = {
     "minimum": Kind(sd.minimum, lambda f, a, b: f.where_less(b, a, b, a)),
     "clip": Kind(sd.clip, _clip),
     "abs": Kind(sd.abs, lambda f, a: f.absolute(a)),
-    # literals: what is known when the expression is made
+    # literals: values known when the expression is built
     "chosen": Kind(
         lambda a, form, shape, true, other: sd.where(_condition(form, shape, true), a, other),
         lambda f, a, form, shape, true, other: _wide(
@@ -288,7 +288,7 @@ KINDS: dict[str, Kind] = {
 class Program:
     """Inputs of these shapes, and steps; the value is that of the last step.
 
-    ``kinks`` says that a step chooses by value, so that points of ties are to be avoided.
+    ``kinks`` is True if a step chooses by value, so that tests must avoid points with ties.
     """
 
     shapes: tuple[Shape, ...]
@@ -300,7 +300,7 @@ class Program:
         return any(step.name in chosen for step in self.steps)
 
     def ours(self, inputs: Sequence[Any]) -> Any:
-        """The program as an expression of our ``inputs``."""
+        """Return the program as an expression of our ``inputs``."""
         values = list(inputs)
         for step in self.steps:
             operands = [values[i] for i in step.operands]
@@ -308,7 +308,7 @@ class Program:
         return values[-1]
 
     def plain(self, field: Field, inputs: Sequence[Array]) -> Array:
-        """The program on plain arrays of the field's scalars."""
+        """Run the program on plain arrays of the field's scalars."""
         values = list(inputs)
         for step in self.steps:
             operands = [values[i] for i in step.operands]

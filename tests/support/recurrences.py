@@ -1,7 +1,7 @@
-"""Loops of all kinds, and the same loops written out: Python's, over the same bodies.
+"""Loops of all kinds, and the same loops unrolled in Python over the same bodies.
 
-A body is written for expressions; what it is run with decides what comes: ``sd.scan`` calls it once
-with symbols, ``unrolled`` once for each step, with what the step before gave.
+A body is written for expressions.  ``sd.scan`` calls it once with symbols; ``unrolled`` calls it
+once for each step, with the results of the step before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS = 4
 
 
 def tree(of: Any, tree: Any) -> Any:
-    """A function of each leaf of tuples, lists and dicts."""
+    """Apply a function to each leaf of tuples, lists and dicts."""
     if isinstance(tree, dict):
         return {key: globals()["tree"](of, branch) for key, branch in tree.items()}
     if isinstance(tree, tuple | list):
@@ -31,7 +31,7 @@ def tree(of: Any, tree: Any) -> Any:
 
 
 def leaves(tree: Any) -> list[Any]:
-    """What stands in tuples, lists and dicts."""
+    """Return the leaves of tuples, lists and dicts."""
     if isinstance(tree, dict):
         tree = list(tree.values())
     if isinstance(tree, tuple | list):
@@ -46,7 +46,7 @@ def unrolled(
     length: int | None = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    """What ``sd.scan`` gives, as a graph that has every step."""
+    """Return the results of ``sd.scan`` as a graph that has every step."""
     n = length if xs is None else leaves(xs)[0].shape[0]
     assert isinstance(n, int)
     carry, ys = init, []
@@ -62,7 +62,7 @@ def unrolled(
 
 
 class Recurrence(NamedTuple):
-    """A scalar that a loop computes of symbols: ``loss(scan, *symbols)``."""
+    """A scalar result of a loop over symbols: ``loss(scan, *symbols)``."""
 
     name: str
     loss: Callable[..., Expr]
@@ -71,11 +71,11 @@ class Recurrence(NamedTuple):
     high: float = 0.8
 
     def symbols(self) -> list[Expr]:
-        """One symbol of each shape."""
+        """Return one symbol of each shape."""
         return [sd.symbol(f"s{k}", shape) for k, shape in enumerate(self.shapes)]
 
     def point(self, seed: int = 0) -> list[Any]:
-        """Values of the symbols."""
+        """Return values of the symbols."""
         rng = np.random.default_rng(seed)
         return [rng.uniform(self.low, self.high, shape) for shape in self.shapes]
 
@@ -85,7 +85,7 @@ N = STEPS
 
 
 def recurrence(*shapes: tuple[int, ...], low: float = 0.2, high: float = 0.8) -> Any:
-    """Put a loss into the table."""
+    """Add a loss to the table."""
 
     def put(loss: Callable[..., Expr]) -> Callable[..., Expr]:
         ALL.append(Recurrence(loss.__name__, loss, shapes, low, high))
@@ -257,7 +257,7 @@ def implicit_euler(scan: Any, y: Expr, k: Expr, h: Expr) -> Expr:
 
 @recurrence((), (3, 2), ())
 def nested(scan: Any, a: Expr, x: Expr, s: Expr) -> Expr:
-    """The inner loop starts from the outer carry and takes the outer x and a captured formula."""
+    """The inner loop starts from the outer carry and reads the outer x and a captured formula."""
 
     def outer(c: Expr, row: Expr) -> Any:
         def inner(d: Expr, v: Expr) -> Any:
@@ -318,7 +318,7 @@ def several_columns(scan: Any, a: Expr, x: Expr, s: Expr) -> Expr:
 
 @recurrence((), ())
 def fibonacci(scan: Any, a: Expr, b: Expr) -> Expr:
-    """Each part of the carry takes the other one's place."""
+    """Each part of the carry becomes the other part."""
     (x, y), xs = scan(lambda c, _: ((c[1], c[0] + c[1] * a), c[0]), (a, b), None, 5)
     return x * y + sd.sum(xs**2)
 
@@ -335,7 +335,7 @@ def different_shapes(scan: Any, m: Expr, v: Expr, s: Expr) -> Expr:
 
 @recurrence((), (N,))
 def before_only(scan: Any, s: Expr, x: Expr) -> Expr:
-    """What comes out of the last step is not used, and would be infinite."""
+    """The carry after the last step is unused, and would be infinite."""
 
     def f(c: Expr, x: Expr) -> Any:
         return sd.exp(c * x), c
@@ -368,7 +368,7 @@ def gradient_descent(scan: Any, a: Expr, b: Expr) -> Expr:
 
 @recurrence((2, 2), (2,))
 def fori(scan: Any, a: Expr, s: Expr) -> Expr:
-    """The index is a number in formulas and takes elements."""
+    """The index is a number in formulas and selects elements."""
     if scan is sd.scan:
         return sd.sum(sd.fori_loop(1, 5, lambda i, c: sd.sin(a @ c) + i * c / 4, s))
     c = s
@@ -384,7 +384,7 @@ def matrix_carry(scan: Any, m: Expr, xs: Expr) -> Expr:
 
 @recurrence((2,), (2, 3), (N, 3))
 def captured_formulas(scan: Any, b: Expr, w: Expr, x: Expr) -> Expr:
-    """What is captured depends on what the loss depends on beside."""
+    """The captured formulas depend on symbols that the loss also reads directly."""
     scale = sd.sum(sd.exp(w))
     last, ys = scan(lambda c, x: (sd.tanh(c * scale / 9 + w @ x), c @ b), sd.sin(b), x)
     return sd.sum(last) * scale + sd.sum(ys)
@@ -398,7 +398,7 @@ def empty(scan: Any, s: Expr, x: Expr) -> Expr:
 
 @recurrence((2,), (2,), ())
 def leapfrog(scan: Any, q: Expr, p: Expr, h: Expr) -> Expr:
-    """A planet, and how far its energy is from that of the start."""
+    """A planet, and the difference of its energy from that of the start."""
 
     def energy(q: Expr, p: Expr) -> Expr:
         return p @ p / 2 - 1 / sd.sqrt(q @ q)
@@ -422,9 +422,9 @@ def batched(scan: Any, starts: Expr, x: Expr, a: Expr) -> Expr:
 
 
 def agree(one: Any, other: Any, xs: Any, at: Any, rtol: float = 1e-12) -> None:
-    """Whether expressions have the same values, in units of the largest of these."""
+    """Assert that expressions have equal values, relative to the largest of them."""
     env = dict(zip(xs, at, strict=True))
-    found, wanted = nm.interpret(list(one), env), nm.interpret(list(other), env)
-    for a, b in zip(found, wanted, strict=True):
+    values, wanted = nm.interpret(list(one), env), nm.interpret(list(other), env)
+    for a, b in zip(values, wanted, strict=True):
         assert a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(np.abs(b), initial=1e-3))

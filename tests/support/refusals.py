@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 
 
 def refused(*rows: tuple[Any, str | None, Callable[[], Any]]) -> None:
-    """Every call raises its error, which matches the pattern beside it; None matches anything."""
-    for error, says, call in rows:
-        with pytest.raises(error, match=says):  # noqa: PT012
+    """Assert that every call raises its error and matches its pattern; None matches anything."""
+    for error, pattern, call in rows:
+        with pytest.raises(error, match=pattern):  # noqa: PT012
             call()
-            pytest.fail(f"not refused: what should say {says!r}")
+            pytest.fail(f"not refused: what should say {pattern!r}")
 
 
 def refusing(
-    rows: Any, *given: Callable[[], Any]
+    rows: Any, *makers: Callable[[], Any]
 ) -> Callable[[Callable[..., Any], Any, str | None], None]:
-    """A test with a case to each row: a call, its error, and the pattern that the error matches.
+    """Return a parametrized test of rows: a call, its error, and a pattern for the message.
 
-    Rows are listed, or named in a dictionary.  Calls take what ``given`` make anew.
+    Rows are a list, or a dictionary by name.  Calls take new results of ``makers``.
     """
     named = isinstance(rows, dict)
     listed = list(rows.values()) if named else rows
@@ -31,6 +31,6 @@ def refusing(
     @pytest.mark.parametrize(("call", "error", "says"), listed, ids=list(rows) if named else None)
     def test(call: Callable[..., Any], error: Any, says: str | None) -> None:
         with pytest.raises(error, match=says):
-            call(*[make() for make in given])
+            call(*[make() for make in makers])
 
     return test

@@ -1,11 +1,11 @@
-"""How far any order of the same sums and products can be from the exact value.
+"""A bound of the error of any order of the same sums and products.
 
-A polynomial of floats is a sum of monomials, each of which is rounded so many times on its way:
-``fl(p) = sum_m m (1 + t_m)`` with ``|t_m| <= g(k) = k u / (1 - k u)`` where no monomial meets more
+A polynomial of floats is a sum of monomials, each of which is rounded several times:
+``fl(p) = sum_m m (1 + t_m)`` with ``|t_m| <= g(k) = k u / (1 - k u)`` if no monomial meets more
 than k roundings (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1).  So
-the error is at most ``g(k) sum_m |m|``, in whatever order sums and products are computed, parted in
-blocks, multiplied out or fused.  ``Sizes`` are what an evaluation needs to find both: ``sum |m|``,
-and the number of operations below a value, which no monomial exceeds.
+the error is at most ``g(k) sum_m |m|``, for any order of sums and products, in blocks, multiplied
+out or fused.  ``Sizes`` hold both for an evaluation: ``sum |m|``, and the number of operations
+below a value, which no monomial exceeds.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class NoBound(Exception):  # a reason to draw another program
-    """What is computed is no polynomial."""
+    """The expression is not a polynomial."""
 
 
 class Size:
-    """The sum of the monomials' absolute values, and how many operations there are."""
+    """The sum of the monomials' absolute values, and the number of operations."""
 
     __slots__ = ("operations", "value")
 
@@ -77,31 +77,35 @@ def _size(value: Any) -> Size:
 
 
 def sizes(outputs: Sequence[Expr], env: Mapping[Expr, Any]) -> list[np.ndarray]:
-    """The size of each element of polynomials at a point of fractions.
+    """Return the size of each element of polynomials at a point of fractions.
 
-    Raises NoBound for what is no polynomial.
+    Raises NoBound if an expression is not a polynomial.
     """
-    given = {}
+    sized_inputs = {}
     for x, value in env.items():
-        given[x] = np.empty(value.shape, object)
+        sized_inputs[x] = np.empty(value.shape, object)
         for place in np.ndindex(value.shape):
-            given[x][place] = Size(value[place], 1)  # it is rounded when it becomes a float
-    found = [boxed(value) for value in evaluate(outputs, given, EXACT)]
-    return [each(_size, value) for value in found]
+            sized_inputs[x][place] = Size(value[place], 1)  # it is rounded when it becomes a float
+    values = [boxed(value) for value in evaluate(outputs, sized_inputs, EXACT)]
+    return [each(_size, value) for value in values]
 
 
 def check_bounded(
-    found: Sequence[Any], outputs: Sequence[Expr], env: Mapping[Expr, Any], dtype: Any, what: object
+    computed: Sequence[Any],
+    outputs: Sequence[Expr],
+    env: Mapping[Expr, Any],
+    dtype: Any,
+    what: object,
 ) -> None:
-    """Assert that floats are as near to polynomials' exact values as any order of the sums is.
+    """Assert that floats are as near to polynomials' exact values as any order of the sums.
 
-    ``dtype`` is that in which they are computed.  Raises NoBound for what is no polynomial, or
-    leaves the floats.
+    ``dtype`` is the dtype of the computation.  Raises NoBound if an expression is not a polynomial
+    or overflows.
     """
     allowed, exact = sizes(outputs, env), evaluate(outputs, env, EXACT)
     info = np.finfo(dtype)
     unit, largest = Fraction(float(info.eps)) / 2, Fraction(float(info.max))
-    for values, expected, size in zip(found, exact, allowed, strict=True):
+    for values, expected, size in zip(computed, exact, allowed, strict=True):
         assert values.shape == expected.shape, what
         for place in np.ndindex(expected.shape):
             s: Size = size[place]
@@ -113,9 +117,9 @@ def check_bounded(
 
 
 def is_exact(outputs: Sequence[Expr], env: Mapping[Expr, Any], dtype: Any) -> bool:
-    """Whether polynomials of whole numbers are computed without rounding, in any order.
+    """Whether integer polynomials are computed without rounding, in any order.
 
-    All sums of monomials are whole then, and no larger than the sum of all absolute values.
+    Then all sums of monomials are integers, and at most the sum of all absolute values.
     """
     numbers: list[Any] = [n for value in env.values() for n in value.ravel()]
     for node in topological(outputs):
@@ -128,7 +132,7 @@ def is_exact(outputs: Sequence[Expr], env: Mapping[Expr, Any], dtype: Any) -> bo
             numbers += op.value.ravel().tolist()
     try:
         whole = all(Fraction(n).denominator == 1 for n in numbers)
-    except TypeError:  # pi and e are no fractions
+    except TypeError:  # pi and e are not fractions
         return False
     digits = np.finfo(dtype).nmant
     values = sizes(topological(outputs), env) if whole else []

@@ -1,16 +1,16 @@
-"""How far floats can be from the exact value of what they compute: running error analysis.
+"""A bound of the distance of floats from the exact result: running error analysis.
 
-A program that runs on these numbers gives the exact value, to the digits of mpmath in force, and a
-bound of the error of any program of floats for the same formula, whatever its terms are collected
-to.  A number is a polynomial of others, its atoms: variables, and what functions gave.  Where no
-monomial meets more than k roundings, in any order of sums and products, the error is at most
-``g(k) S``, where S is the sum of the monomials' absolute values and ``g(k) = k u / (1 - k u)``
-(Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1), beside what the errors
-of the atoms make of it.  A function hands on the error of its argument, by its steepest slope
-between the numbers that this may be, and adds its own.
+A program that runs on these numbers gives the exact value, at mpmath's precision, and an error
+bound.  The bound holds for any float program of the same formula, however its terms are collected.
+A number is a polynomial of others, its atoms: variables and values of functions.  Suppose that no
+monomial meets more than k roundings, in any order of sums and products.  Then the error is at most
+``g(k) S`` plus the propagated errors of the atoms.  Here S is the sum of the monomials' absolute
+values and ``g(k) = k u / (1 - k u)`` (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
+ed., lemma 3.1).  A function propagates the error of its argument, by its steepest slope over the
+possible arguments, and adds its own.
 
-There is no bound for what leaves the range in which roundings are relative, or may have left the
-domain of a function.
+There is no bound outside the range of relative rounding, or if a function's argument may be outside
+its domain.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import numpy as np
 from mpmath import mp
 
 UNIT = 2.0**-53
-# What functions of NumPy and of the C library err by, in units of the result.
+# The error of functions of NumPy and the C library, in units of the result.
 _FUNCTION = 8 * UNIT
 _RANGE = 1e-120, 1e120
 
 
 class Rounded:
-    """A number: its value, how large its monomials and what they inherit are, and its roundings."""
+    """A number: its value, the sum of its monomials, its inherited error and its roundings."""
 
     __slots__ = ("inherited", "roundings", "size", "value")
 
@@ -40,7 +40,7 @@ class Rounded:
 
     @property
     def error(self) -> Any:
-        """What a float may differ by from the value; infinite where nobody knows."""
+        """Return a bound of the distance of a float from the value; infinite if unknown."""
         low, high = _RANGE
         if not (self.size == 0 or low < self.size < high):
             return mp.inf
@@ -86,27 +86,27 @@ class Rounded:
         return rounded(other) * _inverse(self)
 
     def __pow__(self, p: int) -> Rounded:
-        found = self
+        power = self
         for _ in range(p - 1):
-            found = found * self
-        return found
+            power = power * self
+        return power
 
 
 def rounded(value: Any) -> Rounded:
-    """A number of a program, which a float has exactly."""
+    """Return a number of a program, which a float represents exactly."""
     return value if isinstance(value, Rounded) else Rounded(float(value))
 
 
 def _atom(value: Any, error: Any) -> Rounded:
-    """What a function gave."""
+    """Return the value of a function."""
     return Rounded(value, None, error) if mp.isfinite(error) else NOTHING
 
 
 def _called(function: Any, steepest: Any) -> Any:
-    """A function of numbers; ``steepest`` is its slope between two numbers, or infinite."""
+    """Wrap a function for numbers; ``steepest`` is its slope between two numbers, or infinite."""
 
     def of(x: Any) -> Rounded:
-        # Its argument may be another sum of the same terms.
+        # The argument may be another sum of the same terms.
         x = rounded(x)
         error = x.error
         slope = steepest(x.value - error, x.value + error) if mp.isfinite(error) else mp.inf
@@ -120,7 +120,7 @@ def _called(function: Any, steepest: Any) -> Any:
 
 
 def _inverse(x: Rounded) -> Rounded:
-    """A quotient is rounded once; a product with it, once more."""
+    """Return 1/x; a quotient is rounded once, a product with 1/x once more."""
     error = x.error
     least = abs(x.value) - error
     if not (mp.isfinite(error) and least > 0):
@@ -130,7 +130,7 @@ def _inverse(x: Rounded) -> Rounded:
 
 
 class _Order:
-    """Whether one number is greater than another, and whether all floats say the same."""
+    """Whether one number is greater than another, and whether all roundings agree."""
 
     def __init__(self, x: Any, y: Any) -> None:
         x, y = map(rounded, (x, y))
@@ -140,7 +140,7 @@ class _Order:
 
 
 def _where(order: _Order, a: Any, b: Any) -> Rounded:
-    """One of two numbers; where rounding decides which, it may be the other one."""
+    """Return one of two numbers; where rounding decides, the error covers the other one."""
     one, other = map(rounded, (a, b) if order.greater else (b, a))
     error = one.error
     if not order.known:
@@ -164,7 +164,7 @@ FUNCTIONS = SimpleNamespace(
     sin=_called(mp.sin, lambda a, b: 1),
     tanh=_called(mp.tanh, lambda a, b: 1),
     exp=_called(mp.exp, lambda a, b: mp.exp(b) if b < 250 else mp.inf),
-    # Of 0, where it is known to be 0, the root is 0.
+    # The root of an exact 0 is 0.
     sqrt=_called(
         mp.sqrt, lambda a, b: 1 / (2 * mp.sqrt(a)) if a > 0 else 0 if a == b == 0 else mp.inf
     ),
@@ -173,9 +173,9 @@ FUNCTIONS = SimpleNamespace(
     greater=np.frompyfunc(_Order, 2, 1),
     where=np.frompyfunc(_where, 3, 1),
 )
-"""Functions of arrays of such numbers, by the names that expressions have."""
+"""Functions of arrays of such numbers, by their names in expressions."""
 
 
 def variables(values: Any) -> np.ndarray:
-    """An array of floats as such numbers."""
+    """Convert an array of floats to such numbers."""
     return np.frompyfunc(Rounded, 1, 1)(np.asarray(values, object))

@@ -1,7 +1,7 @@
-"""What the scalar vocabulary means, written a second time, in mpmath and from the textbook.
+"""A second definition of the scalar vocabulary, in mpmath and from the textbook.
 
-Nothing here is imported from the packages: these definitions, differentiated numerically by mpmath,
-judge the formulas, their derivatives and their NumPy bodies.
+It imports nothing from the packages.  mpmath's numerical derivatives of these definitions are
+compared with the formulas, their derivatives and their NumPy bodies.
 """
 
 import math
@@ -13,7 +13,7 @@ from itertools import product
 import mpmath as mp
 
 TINY = 1e-30
-RESOLUTION = mp.mpf(10) ** -90  # what numerical derivatives at 110 digits leave of a true zero
+RESOLUTION = mp.mpf(10) ** -90  # the size of numerical derivatives of 0 at 110 digits
 POINTS = [sign * x for x in (0.0, TINY, 0.5, 1.0, 40.0, 800.0) for sign in (1, -1)][1:]
 PAIRS = [
     *[(1.0, 0.0), (0.0, 1.0), (TINY, 1.0), (-1.0, TINY), (TINY, -3 * TINY), (0.5, 0.5)],
@@ -24,22 +24,22 @@ PAIRS = [
 
 @dataclass(frozen=True)
 class Meaning:
-    """A function of mpmath numbers, and where it is smooth and real."""
+    """A function of mpmath numbers, and the region where it is smooth and real."""
 
     f: object
     smooth: object = staticmethod(lambda *_: True)
     points: tuple = ()
-    constants: tuple = ()  # positions of arguments that have no derivative
-    digits: int = 0  # 0: as many as the size of the arguments asks for
+    constants: tuple = ()  # positions of arguments without a derivative
+    digits: int = 0  # 0: chosen by the size of the arguments
 
     def at(self):
-        """The points of the domain at which the function is judged."""
+        """Return the points of the domain at which the function is compared."""
         arity = self.f.__code__.co_argcount
         points = self.points or ([(x,) for x in POINTS] if arity == 1 else PAIRS)
         return [point for point in points if self.smooth(*point)]
 
     def working_digits(self, point):
-        """Digits at which 1 - tanh(800)**2 still has 100."""
+        """Return the digits at which 1 - tanh(800)**2 still has 100."""
         return self.digits or int(110 + max(map(abs, point)))
 
 
@@ -75,7 +75,7 @@ def sinc(x):
 
 
 def sinc_derivative(n, x):
-    """Leibniz's rule for sin(t)·(1/t); near 0 its terms cancel down from 1/t^(n+1)."""
+    """Return a derivative of sin(t)·(1/t), by Leibniz's rule; near 0 its terms cancel."""
     n, t = int(n), mp.pi * x
     sine, cosine = mp.sin(t), mp.cos(t)
     turned = (sine, cosine, -sine, -cosine)
@@ -89,12 +89,12 @@ EULER_POINTS = ((0.0,), (-2.0,), (0.5,), (1.0,), (7.5,), (-7.25,), (40.0,))
 
 
 def euler(x):
-    """1/Γ(x) by the integral of the second kind, reflected, or as 1/(x - 1)!; DLMF 5.5.3."""
+    """Return 1/Γ(x) by the integral of the second kind, reflected, or as 1/(x - 1)!; DLMF 5.5.3."""
     return 1 / mp.factorial(x - 1) if x >= 0.5 else mp.factorial(-x) * mp.sinpi(x) / mp.pi
 
 
 def gamma_series(a, x):
-    """P(a, x) as a power series of positive terms; DLMF 8.7.1."""
+    """Return P(a, x) as a power series of positive terms; DLMF 8.7.1."""
     term = mp.exp(-x) * mp.power(x, a) / mp.gamma(a + 1)
     total, k = term, 1
     while term > mp.eps * total:
@@ -105,7 +105,7 @@ def gamma_series(a, x):
 
 
 def beta_series(a, b, x):
-    """I_x(a, b) by the hypergeometric series; DLMF 8.17.8."""
+    """Return I_x(a, b) by the hypergeometric series; DLMF 8.17.8."""
     scale = mp.gamma(a + b) / (mp.gamma(a + 1) * mp.gamma(b))
     return mp.power(x, a) * mp.power(1 - x, b) * scale * mp.hyp2f1(a + b, 1, a + 1, x)
 
@@ -115,7 +115,7 @@ def inverse_of_erfc(x):
 
 
 def bessel_series(n, x, sign):
-    """J_n for sign -1, I_n for sign 1; DLMF 10.2.2 and 10.25.2."""
+    """Return J_n for sign -1, I_n for sign 1; DLMF 10.2.2 and 10.25.2."""
     half = x / 2
     term = mp.power(half, n) * mp.rgamma(n + 1)
     total, k = term, 1
@@ -127,7 +127,7 @@ def bessel_series(n, x, sign):
 
 
 def second_kind(n, x, sign):
-    """The finite sum and the two series of Y_n (sign -1) and K_n (sign 1), by powers of x/2."""
+    """Return the sum and the series of Y_n (sign -1) and K_n (sign 1), by powers of x/2."""
     half, z = x / 2, sign * x * x / 4
     finite = (
         mp.fsum(mp.factorial(n - k - 1) / mp.factorial(k) * (-z) ** k for k in range(n)) / half**n
@@ -142,7 +142,7 @@ def second_kind(n, x, sign):
 
 
 def bessel_k(n, x):
-    """K_n by its series; DLMF 10.31.1 and 10.27.4."""
+    """Return K_n by its series; DLMF 10.31.1 and 10.27.4."""
     if n != int(n):
         less = bessel_series(-n, x, 1) - bessel_series(n, x, 1)
         return mp.pi / 2 * less / mp.sinpi(n)
@@ -152,7 +152,7 @@ def bessel_k(n, x):
 
 
 def bessel_y(n, x):
-    """Y_n by its series; DLMF 10.8.1 and 10.2.3."""
+    """Return Y_n by its series; DLMF 10.8.1 and 10.2.3."""
     if n != int(n):
         total = bessel_series(n, x, -1) * mp.cospi(n) - bessel_series(-n, x, -1)
         return total / mp.sinpi(n)
@@ -161,12 +161,12 @@ def bessel_y(n, x):
 
 
 def scaled_first(n, x):
-    """e^-|x| I_n(x)."""
+    """Return e^-|x| I_n(x)."""
     return mp.exp(-mp.fabs(x)) * bessel_series(n, x, 1)
 
 
 def kummer(m, n, x):
-    """The m-th derivative of (x/2)^n/Γ(n + 1) M(n + 1/2, 2n + 1, -2x), by terms; DLMF 10.39.5."""
+    """Return a derivative of (x/2)^n/Γ(n + 1) M(n + 1/2, 2n + 1, -2x), by terms; DLMF 10.39.5."""
     m = int(m)
     if x < 0:
         return (-1) ** (m + int(n)) * kummer(m, n, -x)
@@ -180,7 +180,7 @@ def kummer(m, n, x):
 
 
 def scaled_second(n, x):
-    """e^x K_n(x)."""
+    """Return e^x K_n(x)."""
     return mp.exp(x) * bessel_k(n, x)
 
 
@@ -197,7 +197,7 @@ PLANE_POINTS = tuple(
 
 
 def bose(n, x):
-    """The polylogarithm of order -n of e^-x: the series of n-th derivatives of e^-kx."""
+    """Return the polylogarithm of order -n of e^-x, by n-th derivatives of e^-kx."""
     n = int(n)
     if x < 0:  # 1/(e^x - 1) + 1/(e^-x - 1) is -1
         return -bose(n, -x) * (-1) ** n - (n == 0)
@@ -205,19 +205,19 @@ def bose(n, x):
 
 
 def angle(n, m, z):
-    """Of the imaginary part of log z, n times by it and m times by the real part."""
+    """Return the derivative of Im log z, n times by Im z and m times by Re z."""
     k = n + m
     return (mp.mpc(0, 1) ** n * (-1) ** (k - 1) * mp.factorial(k - 1) / z**k).imag
 
 
 def scaled_tail(n, x):
-    """The n-th derivative of e^(x²) erfc(x) for x > 0, by Tricomi's function; DLMF 7.18.10."""
+    """Return a derivative of e^(x²) erfc(x) for x > 0, by Tricomi's function; DLMF 7.18.10."""
     half = (n + 1) / mp.mpf(2)
     return (-1) ** int(n) * mp.factorial(n) / mp.sqrt(mp.pi) * mp.hyperu(half, 0.5, x * x)
 
 
 def log_of_normal(n, x):
-    """The n-th derivative of log Φ, by the series of Φ, whose derivatives are Hermite functions."""
+    """Return the n-th derivative of log Φ, by the series of Φ and Hermite functions."""
     scaled = [mp.mpf(2) ** (-k / mp.mpf(2)) * mp.hermite(k, x / mp.sqrt(2)) for k in range(int(n))]
     c = [mp.npdf(x) * (-1) ** k * he / mp.factorial(k + 1) for k, he in enumerate(scaled)]
     c = [1, *(one / mp.ncdf(x) for one in c)]
@@ -229,9 +229,9 @@ def log_of_normal(n, x):
 
 
 def elliptic(a, n, m):
-    """The n-th derivative of the integral of (1 - m sin²)^-a, a = ±1/2, under the integral.
+    """Return the n-th derivative of the integral of (1 - m sin²)^-a, a = ±1/2, under the integral.
 
-    By the trapezoidal rule, whose error for a periodic function falls exponentially.
+    The trapezoidal rule has an error that falls exponentially for a periodic function.
     """
     n, a = int(n), mp.mpf(a)
     width = mp.fabs(mp.asin(1 / mp.sqrt(mp.mpc(m))).imag)  # of the strip without singularity
@@ -248,13 +248,13 @@ def squared_sines(count, prec):
 
 
 def coefficients(name, n, alpha=0):
-    """The coefficients of a polynomial, of x^0 first, by the explicit sums of DLMF 18.5."""
-    n, alpha, found = int(n), Fraction(alpha), [Fraction(0)] * (int(n) + 1)
+    """Return the coefficients of a polynomial, x^0 first, by the explicit sums of DLMF 18.5."""
+    n, alpha, powers = int(n), Fraction(alpha), [Fraction(0)] * (int(n) + 1)
     if name in ("eval_laguerre", "eval_genlaguerre"):
         for k in range(n + 1):
             rising = math.prod((alpha + k + 1 + j for j in range(n - k)), start=Fraction(1))
-            found[k] = (-1) ** k * rising / math.factorial(n - k) / math.factorial(k)
-        return found
+            powers[k] = (-1) ** k * rising / math.factorial(n - k) / math.factorial(k)
+        return powers
     alpha = {"eval_legendre": Fraction(1, 2), "eval_chebyu": Fraction(1)}.get(name, alpha)
     for k in range(n // 2 + 1):
         m = n - 2 * k
@@ -266,12 +266,12 @@ def coefficients(name, n, alpha=0):
             c = Fraction(n * math.factorial(n - k - 1) * 2**m, 2) if n else Fraction(1)
         else:
             c = math.prod((alpha + j for j in range(n - k)), start=Fraction(2) ** m)
-        found[m] = (-1) ** k * c / math.factorial(k) / math.factorial(m)
-    return found
+        powers[m] = (-1) ** k * c / math.factorial(k) / math.factorial(m)
+    return powers
 
 
 def polynomial(name):
-    """The sum of powers; of order, parameter if there is one, and number."""
+    """Return the polynomial as a function of order, parameter if there is one, and number."""
 
     def value(n, alpha, x):
         c = [mp.mpf(c.numerator) / c.denominator for c in coefficients(name, n, alpha)]
@@ -283,7 +283,7 @@ def polynomial(name):
 
 
 def alternating_zeta(s):
-    """From the sum of (-1)^k (k + 1)^-s, hastened by P. Borwein's coefficients (DLMF 25.2.3)."""
+    """Sum (-1)^k (k + 1)^-s, accelerated by P. Borwein's coefficients (DLMF 25.2.3)."""
     count = int(mp.mp.prec / 2.5) + 10 + int(abs(s))
     with mp.extraprec(60):
         coefficient, partial_sums, total = mp.mpf(1) / count, [], mp.mpf(0)
@@ -300,7 +300,7 @@ def alternating_zeta(s):
 
 
 def lambert(branch):
-    """The w with w e^w = x, by Newton's steps from nearby."""
+    """Return the w with w e^w = x, by Newton's method from a nearby start."""
 
     def value(x):
         w = mp.lambertw(x, branch).real * (1 + mp.mpf(2) ** -20)
@@ -312,7 +312,7 @@ def lambert(branch):
 
 
 def lambert_derivative(branch):
-    """From w' = e^-w/(1 + w): terms c e^-nw (1 + w)^-j, each differentiated by the chain rule."""
+    """Differentiate w' = e^-w/(1 + w) by the chain rule, as terms c e^-nw (1 + w)^-j."""
 
     def value(n, x):
         w, terms = lambert(branch)(x), {1: 1}
@@ -328,7 +328,7 @@ def lambert_derivative(branch):
 
 
 def exponential_integral(n, x):
-    """E_n by its series, DLMF 8.19.8; for n < 1 by the polynomial of 8.19.10."""
+    """Return E_n by its series, DLMF 8.19.8; for n < 1 by the polynomial of 8.19.10."""
     n = int(n)
     if n < 1:
         total = mp.fsum(x**k / mp.factorial(k) for k in range(1 - n))
@@ -342,7 +342,7 @@ def exponential_integral(n, x):
 
 
 def quotient(n, x, cycle):
-    """The n-th derivative of f(x)/x, by Leibniz's rule; ``cycle`` are f and its derivatives."""
+    """Return a derivative of f(x)/x by Leibniz's rule; ``cycle`` is f and its derivatives."""
     n = int(n)
     return sum(
         math.comb(n, k) * cycle[(n - k) % 4] * (-1) ** k * math.factorial(k) / x ** (k + 1)
@@ -351,7 +351,7 @@ def quotient(n, x, cycle):
 
 
 def transform_of_box(n, x):
-    """The n-th derivative of sinc: ∫ (πs)ⁿ cos(πxs + nπ/2) ds over 0 < s < 1; DLMF 16.5.2."""
+    """Return a derivative of sinc: ∫ (πs)ⁿ cos(πxs + nπ/2) ds over 0 < s < 1; DLMF 16.5.2."""
     n, t = int(n), mp.pi * x
     if n % 2:
         total = -t / (n + 2) * mp.hyp1f2(mp.mpf(n + 2) / 2, 1.5, mp.mpf(n + 4) / 2, -t * t / 4)
@@ -361,7 +361,10 @@ def transform_of_box(n, x):
 
 
 def transform_of_gaussian(n, x):
-    """∫ tⁿ e^(-t²/4) sin(xt + nπ/2) dt/2 over t > 0, by Kummer's function; DLMF 7.5.1, 13.16.1."""
+    """Return ∫ tⁿ e^(-t²/4) sin(xt + nπ/2) dt/2 over t > 0; DLMF 7.5.1, 13.16.1.
+
+    It is a value of Kummer's function.
+    """
     n = int(n)
     if n % 2:
         total = mp.gamma((n + 1) / mp.mpf(2)) * mp.hyp1f1((n + 1) / mp.mpf(2), 0.5, -x * x)
@@ -371,7 +374,7 @@ def transform_of_gaussian(n, x):
 
 
 def taken(f, n, m, a, b):
-    """The derivative of orders n and m, by mpmath's differences."""
+    """Return the derivative of orders n and m, by mpmath's differences."""
     return mp.diff(f, (a, b), (int(n), int(m)))
 
 
@@ -804,7 +807,7 @@ MEANING = {
     ),
     "mod": Meaning(lambda a, b: a - b * mp.floor(a / b), lambda a, b: b != 0 and (a / b) % 1 != 0),
 }
-"""Every function that has a derivative."""
+"""The functions that have a derivative."""
 
 
 STEPS = {
@@ -825,14 +828,14 @@ STEPS = {
     "round": lambda x: min(range(-900, 900), key=lambda k: (abs(k - x), k % 2)),
     "floor_divide": lambda a, b: math.floor(Fraction(a) / Fraction(b)),
 }
-"""Every function that is constant between its jumps."""
+"""The functions that are constant between their jumps."""
 
 STEP_POINTS = [*POINTS, 1.5, 2.5, -1.5, -2.5, 3.7, -3.7]
 STEP_PAIRS = [(a, b) for a, b in product((0.0, 1.0, -2.0, 7.5, 2.0**-40), repeat=2)]
 
 
 def orders(meaning, highest):
-    """All mixed orders 0 ... ``highest`` by the arguments that have a derivative."""
+    """Return all mixed orders 0 ... ``highest`` by the arguments with a derivative."""
     arity = meaning.f.__code__.co_argcount
     free = [0 if k in meaning.constants else highest for k in range(arity)]
     return [n for n in product(*(range(bound + 1) for bound in free)) if sum(n) <= highest]
@@ -840,7 +843,7 @@ def orders(meaning, highest):
 
 @cache
 def exact(meaning, point, order):
-    """The derivative of mixed ``order`` at ``point``: mpmath's numerical one, of the meaning."""
+    """Return mpmath's numerical derivative of mixed ``order`` of the meaning at ``point``."""
     with mp.workdps(meaning.working_digits(point)):
         args = [mp.mpf(x) for x in point]
         varied = [k for k, n in enumerate(order) if n]

@@ -1,4 +1,4 @@
-"""Hypothesis draws random programs by family, and rational points for them."""
+"""Hypothesis strategies for random programs by family, and for rational points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-# Where a function needs its argument: steps of these names come before it.
+# Functions with a restricted domain: steps of these names precede them.
 _NEEDS = {
     "exp": "bounded",
     "expm1": "bounded",
@@ -39,7 +39,7 @@ _NEEDS = {
 
 
 def _plain_shape(step: Step, shapes: Sequence[Shape]) -> Shape:
-    """The shape of a step's value: NumPy says it."""
+    """Return the shape of a step's value, as NumPy computes it."""
     operands = [np.ones(shapes[i]) for i in step.operands]
     with np.errstate(all="ignore"):
         if step.name in (
@@ -75,12 +75,12 @@ class _Draft:
         self.inputs = 0
 
     def pick(self, allowed: Callable[[Shape], bool] = lambda shape: True) -> int | None:
-        """One of the values with an allowed shape, later ones more often."""
+        """Draw one of the values with an allowed shape, later ones more often."""
         places = [i for i, shape in enumerate(self.shapes) if allowed(shape)]
         return self.draw(st.sampled_from(places[::-1])) if places else None
 
     def put(self, name: str, operands: Sequence[int], *params: Any) -> int:
-        """Add a step and give the number of its value; raises _TooLarge if that is too large."""
+        """Add a step and return the number of its value; raises _TooLarge if that is too large."""
         step = Step(name, tuple(operands), params)
         shape = _plain_shape(step, [*self.shapes])
         if math.prod(shape) > self.largest or len(shape) > 3:
@@ -90,7 +90,7 @@ class _Draft:
         return len(self.shapes) - 1
 
     def partner(self, i: int) -> int:
-        """A value that broadcasts with value i; i itself is one."""
+        """Draw a value that broadcasts with value i, possibly i itself."""
 
         def fits(shape: Shape) -> bool:
             try:
@@ -102,7 +102,7 @@ class _Draft:
         j = self.pick(fits)
         return i if j is None else j
 
-    # One method a family; each adds one step, with the guards it needs.
+    # One method per family; each adds one step, with the guards it needs.
 
     def pointwise(self) -> None:
         i = self.pick()
@@ -190,11 +190,11 @@ class _Draft:
                 self.put(name, (i, j))
         else:
             axis = self.draw(st.integers(-len(self.shapes[ranked]), len(self.shapes[ranked]) - 1))
-            if name == "sum" or self.shapes[ranked][axis]:  # the mean of nothing is nan
+            if name == "sum" or self.shapes[ranked][axis]:  # the mean of no elements is nan
                 self.put(name, (ranked,), axis)
 
     def einsum(self, operands: list[int]) -> None:
-        """Each axis gets a letter of its length, or a new one; the result has some of them."""
+        """Give each axis a letter of its length, or a new one; the result keeps some of them."""
         length: dict[str, int] = {}
         words = []
         for i in operands:
@@ -341,7 +341,7 @@ class _Draft:
             self.put(name, (i if name == "cumprod" else self.put("bounded", (i,)),), axis)
 
     def element(self) -> None:
-        """An element or a row of an input, in one of the ways in which users spell it."""
+        """Draw an element or a row of an input, in one of the spellings of users."""
         inputs = [i for i in range(self.inputs) if math.prod(self.shapes[i]) and self.shapes[i]]
         if not inputs:
             return
@@ -418,10 +418,10 @@ def programs(
     steps: int = 5,
     largest: int = 9,
 ) -> Program:
-    """A random program: one or two inputs with lengths 0 to 3, two to ``steps`` steps.
+    """Draw a program: one or two inputs with lengths 0 to 3, two to ``steps`` steps.
 
-    ``rational``: rational inputs give rational values.  ``scalar``: the inputs are of rank 0.
-    ``largest`` bounds the number of elements of a value.
+    With ``rational``, rational inputs give rational values.  With ``scalar``, the inputs have rank
+    0.  ``largest`` bounds the number of elements of a value.
     """
     lengths = draw(st.sampled_from([(2, 1), (3, 2), (2, 0), (3, 1), (2, 3), (1, 0), (3, 0)]))
     axis = st.sampled_from(lengths)
@@ -438,7 +438,7 @@ def programs(
     draft.shapes = list(inputs)
     draft.inputs = len(inputs)
     wanted = draw(st.integers(2, steps))
-    for _ in range(3 * wanted):  # a family may find nothing that fits
+    for _ in range(3 * wanted):  # a family may have no operand that fits
         if len(draft.steps) >= wanted:
             break
         with suppress(_TooLarge):
@@ -450,7 +450,7 @@ def programs(
 
 @st.composite
 def points(draw: Any, case: Any) -> list[Array]:
-    """Rational inputs for a program; all different and none 0 where the program has kinks."""
+    """Draw rational inputs for a program; distinct and nonzero where the program has kinks."""
     size = sum(math.prod(shape) for shape in case.shapes)
     numerator = st.integers(-16, 16)
     if case.kinks:
@@ -468,6 +468,6 @@ def points(draw: Any, case: Any) -> list[Array]:
 
 @st.composite
 def programs_at_points(draw: Any, *args: Any, **kwargs: Any) -> tuple[Program, list[Array]]:
-    """A program and a point for it."""
+    """Draw a program and a point for it."""
     program = draw(programs(*args, **kwargs))
     return program, draw(points(program))

@@ -1,9 +1,8 @@
-"""Taylor's polynomials of one variable in mpmath's numbers: derivatives to any order along a line.
+"""Taylor polynomials of one variable in mpmath's numbers: derivatives of any order along a line.
 
-A program that runs on arrays of them, with the functions of ``FUNCTIONS``, gives its value and
-its derivatives along a direction with as many digits as are in force, and no rule of ours.  A
-function is its series at the first coefficient, by Newton's recurrence for the equation that it
-solves, as exp' = exp.
+A program that runs on arrays of them, with the functions of ``FUNCTIONS``, gives its value and its
+derivatives along a direction.  They have mpmath's precision and use no rule of symdiff.  The series
+of a function follows from Newton's recurrence for the equation that it solves, such as exp' = exp.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Series:
-    """Coefficients, from the value on; a choice is that of the values."""
+    """Coefficients, beginning with the value; choices depend on the values alone."""
 
     __slots__ = ("terms",)
 
@@ -63,7 +62,7 @@ class Series:
         return self**-1 * other
 
     def __pow__(self, p: Any) -> Series:
-        """y = x^p solves x y' = p x' y."""
+        """Return y = x^p, which solves x y' = p x' y."""
         if isinstance(p, int) and p >= 0:
             return math.prod([self] * p, start=self._as(1))
         x, p = self.terms, mp.mpf(p)
@@ -80,7 +79,7 @@ class Series:
 
 
 def _from_slope(x: Series, start: Any, slope: Callable[[Series], Series]) -> Series:
-    """The series of y with y' = slope(y) x', which is asked for the terms that are known."""
+    """Return y with y' = slope(y) x'; ``slope`` is called with the terms known so far."""
     y = Series([start(x.terms[0]), *[mp.mpf(0)] * (len(x.terms) - 1)])
     for k in range(1, len(x.terms)):
         s = slope(y).terms
@@ -93,13 +92,13 @@ def _each(function: Callable[..., Any], arity: int = 1) -> Any:
 
 
 def _wave(start: Any, x: Series) -> Series:
-    """A sine or a cosine, by those of the value and the series in powers of what is left."""
+    """Return a sine or a cosine, by its derivatives at the value and powers of the rest of x."""
     d = Series([mp.mpf(0), *x.terms[1:]])
-    found, power = x._as(0), x._as(1)
+    total, power = x._as(0), x._as(1)
     for k in range(len(x.terms)):
-        found = found + power * (start(x.terms[0] + k * mp.pi / 2) / math.factorial(k))
+        total = total + power * (start(x.terms[0] + k * mp.pi / 2) / math.factorial(k))
         power = power * d
-    return found
+    return total
 
 
 _exp = _each(lambda x: _from_slope(x, mp.exp, lambda y: y))
@@ -117,7 +116,7 @@ def _log_softmax(x: Any, axis: Any = None) -> Any:
 
 
 def _solve(a: Any, b: Any) -> Any:
-    """Elimination without pivots."""
+    """Solve by elimination without pivots."""
     a, b = a.copy(), b.copy()
     for k in range(len(a)):
         b[k], a[k] = b[k] / a[k, k], a[k] / a[k, k]
@@ -144,13 +143,13 @@ FUNCTIONS = SimpleNamespace(
     **{name: getattr(np, name) for name in ("sum", "outer", "eye", "zeros", "trace")},
     stack=lambda parts: np.stack([np.asarray(part, object) for part in parts]),
     constant=lambda value: value,
-    scan=None,  # there is one loop alone, that which is written out
+    scan=None,  # the only loop is the unrolled one
 )
-"""Functions of arrays of series, by the names that expressions have."""
+"""Functions of arrays of series, by their names in expressions."""
 
 
 def along(values: Any, directions: Any, order: int) -> np.ndarray:
-    """Arrays of numbers as series in t, of ``values + t directions``."""
+    """Return arrays of numbers as series in t, of ``values + t directions``."""
     series = np.frompyfunc(
         lambda x, d: Series([mp.mpf(float(x)), mp.mpf(float(d)), *[mp.mpf(0)] * (order - 1)]), 2, 1
     )

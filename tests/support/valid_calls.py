@@ -1,4 +1,4 @@
-"""A call as a value, whose arguments can be replaced one by one."""
+"""A call as a value, with arguments that can be replaced one by one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 class Valid(NamedTuple):
-    """The arguments of a call that is right, and what is then done with its result.
+    """The arguments of a valid call, and a use of its result.
 
-    ``then`` is for functions that answer with a function: it calls that one.
+    ``then`` is for functions that return a function: it calls that function.
     """
 
     args: tuple[Any, ...]
@@ -19,21 +19,21 @@ class Valid(NamedTuple):
     then: Callable[[Any], Any] | None = None
 
     def applied(self, function: Callable[..., Any]) -> Any:
-        """What the call gives."""
+        """Return the result of the call."""
         result = function(*self.args, **self.words)
         return result if self.then is None else self.then(result)
 
     def with_bad(self, place: int | str, value: Any) -> Valid:
-        """The call with another value at a position or keyword."""
+        """Return the call with another value at a position or keyword."""
         if isinstance(place, str):
             return self._replace(words={**self.words, place: value})
         return self._replace(args=(*self.args[:place], value, *self.args[place + 1 :]))
 
     def and_then(self, then: Callable[[Any], Any]) -> Valid:
-        """The call whose result is used by ``then``."""
+        """Return the call whose result is used by ``then``."""
         return self._replace(then=then)
 
 
 def valid(*args: Any, **words: Any) -> Valid:
-    """The call with these arguments."""
+    """Return the call with these arguments."""
     return Valid(args, words)

@@ -1,8 +1,8 @@
-"""The ways in which a lowered program may run, each of them on arrays of any size.
+"""The ways in which a lowered program may run, each for arrays of any size.
 
-Programs choose by sizes: blocks of rows from thousands of elements on, memory that is kept from
-128 KB on, Python floats for tiny arrays with many steps.  Here a test chooses, and may draw all of
-them for arrays of a few elements.
+Programs choose by size: blocks of rows for thousands of elements, reused memory from 128 KB on, and
+Python floats for tiny arrays with many steps.  Here a test makes the choice, and may draw any way
+for arrays of a few elements.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Way:
-    """How programs run, whatever their arrays' size; as it stands, without any of the choices.
+    """The way in which programs run, for arrays of any size; by default, without any option.
 
     block   the elements of the widest value in a block of rows; 0 for no blocks
-    kept    whether values on the way are computed into memory of earlier calls
+    kept    whether intermediate values are computed into memory of earlier calls
     floats  whether tiny arrays are computed as Python floats
     lanes   whether scalars and elements are computed as arrays
     """
@@ -44,18 +44,18 @@ class Way:
     lanes: bool = False
 
     def __call__(self, F: Function, method: str, *args: Any, times: int = 1, **named: Any) -> Any:
-        """The results of the last of so many calls of a method of F, lowered for this way."""
+        """Return the results of the last of ``times`` calls of a method of F, in this way."""
         options = {"threads": F._options.threads, "exact_order": F._options.exact_order}
         outputs = F.outputs if F._many else F.outputs[0]
         with self.chosen():
             G = nm.lower(outputs, F.inputs, **options)
             for _ in range(times):
-                found = flat(getattr(G, method)(*args, **named))
-        return found
+                results = flat(getattr(G, method)(*args, **named))
+        return results
 
     @contextmanager
     def chosen(self) -> Iterator[None]:
-        """While it lasts, programs that are written and run for the first time run in this way."""
+        """Run programs this way that are written and run for the first time inside the context."""
         with pytest.MonkeyPatch.context() as patch:
             large = 1 if self.block else math.inf
             for module in (blocks, programs, running):
@@ -81,7 +81,7 @@ class Way:
 
 
 class _Free(rolling.Costs):
-    """Groups of two are worth it."""
+    """Costs by which groups of two are worthwhile."""
 
     least = 2
 
@@ -94,7 +94,7 @@ PLAIN = Way()
 
 
 def ways(*, rounding: bool = False) -> st.SearchStrategy[Way]:
-    """Ways that have the bits of PLAIN where no sum is parted; ``rounding``: and the others."""
+    """Draw ways with the bits of PLAIN; with ``rounding``, also ways that split sums."""
     block = st.sampled_from([1, 2, 3, 4, 5, 7, 12, 0])
     keep = st.sampled_from([True, True, False])
     if not rounding:
@@ -103,20 +103,20 @@ def ways(*, rounding: bool = False) -> st.SearchStrategy[Way]:
 
 
 def flat(value: Any) -> list[Any]:
-    """The arrays in nested tuples and lists; None stays."""
+    """Return the arrays in nested tuples and lists; None stays."""
     if isinstance(value, tuple | list):
         return [a for v in value for a in flat(v)]
     return [value if value is None else np.asarray(value)]
 
 
-def same_bits(found: Any, expected: Any, what: object = "") -> None:
-    """Assert that arrays are equal to the sign of their zeros, shapes and dtypes too.
+def same_bits(actual: Any, expected: Any, what: object = "") -> None:
+    """Assert that arrays are equal in shape, dtype and values, with the signs of zeros.
 
-    Which nan it is does not matter.
+    The payload of a nan does not matter.
     """
-    found, expected = flat(found), flat(expected)
-    assert len(found) == len(expected), what
-    for a, b in zip(found, expected, strict=True):
+    actual, expected = flat(actual), flat(expected)
+    assert len(actual) == len(expected), what
+    for a, b in zip(actual, expected, strict=True):
         if a is None or b is None:
             assert a is b, what
             continue
@@ -127,15 +127,15 @@ def same_bits(found: Any, expected: Any, what: object = "") -> None:
             assert np.array_equal(*signs), f"{what}: {a}, expected {b}"
 
 
-# How arguments lie in memory ----------------------------------------------------------------------
+# The layouts of arguments in memory --------------------------------------------------------------
 
 
 def _spread(a: Any) -> Any:
-    """Every other element of a larger array."""
+    """Return every other element of a larger array."""
     room = np.full([2 * n for n in a.shape], 9, a.dtype)
-    found = room[(..., *[slice(None, None, 2)] * a.ndim)]
-    found[...] = a
-    return found
+    spread = room[(..., *[slice(None, None, 2)] * a.ndim)]
+    spread[...] = a
+    return spread
 
 
 def _backwards(a: Any) -> Any:
