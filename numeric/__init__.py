@@ -21,25 +21,28 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from numeric import guesses
-from numeric._tensor_names import TENSOR_NAMES
-from numeric.halves import load_tensors
+from symdiff.importing import without_collections
 
-# Imported for what it attaches to Functions.
-from numeric.lowering import tables as _function_tables  # noqa: F401
-from numeric.lowering.function import Function as Function
-from numeric.lowering.function import lower as lower
-from numeric.lowering.reference import interpret as interpret
-from numeric.modes import enable_grad as enable_grad
-from numeric.modes import inference_mode as inference_mode
-from numeric.modes import is_grad_enabled as is_grad_enabled
-from numeric.modes import is_inference_mode_enabled as is_inference_mode_enabled
-from numeric.modes import no_grad as no_grad
-from numeric.modes import set_grad_enabled as set_grad_enabled
-from numeric.subjects import SUBJECTS
-from symdiff import __version__ as __version__
-from symdiff.guesses import missing
-from symdiff.subjects import by_subject, home, index
+with without_collections():
+    from numeric import guesses
+    from numeric._tensor_names import TENSOR_NAMES
+    from numeric.halves import load_tensors
+
+    # Imported for what it attaches to Functions.
+    from numeric.lowering import tables as _function_tables  # noqa: F401
+    from numeric.lowering.function import Function as Function
+    from numeric.lowering.function import lower as lower
+    from numeric.lowering.reference import interpret as interpret
+    from numeric.modes import enable_grad as enable_grad
+    from numeric.modes import inference_mode as inference_mode
+    from numeric.modes import is_grad_enabled as is_grad_enabled
+    from numeric.modes import is_inference_mode_enabled as is_inference_mode_enabled
+    from numeric.modes import no_grad as no_grad
+    from numeric.modes import set_grad_enabled as set_grad_enabled
+    from numeric.subjects import SUBJECTS
+    from symdiff import __version__ as __version__
+    from symdiff.guesses import missing
+    from symdiff.subjects import by_subject, home, index
 
 e, inf, nan, pi, newaxis = math.e, math.inf, math.nan, math.pi, None
 
@@ -64,10 +67,10 @@ if TYPE_CHECKING:  # loaded when they are first asked for
 # Type checkers know a name that is imported as itself, and those of `import *`; mypy reads no list
 # that is made of other lists, and would take every name for one of __getattr__'s.
 if not TYPE_CHECKING:
-    # Loaded when they are first asked for; of some rooms, names stand here too.
-    _ROOMS = ("autograd", "check", "export", "func", "linalg", "nn", "optim", "shards", "show")
-    _ROOMS_OF_TENSORS = ("autograd", "func", "linalg", "nn", "optim")
-    _ROOM_OF = {
+    # Loaded when they are first asked for; some of their names are public here, too.
+    _MODULES = ("autograd", "check", "export", "func", "linalg", "nn", "optim", "shards", "show")
+    _MODULES_OF_TENSORS = ("autograd", "func", "linalg", "nn", "optim")
+    _MODULE_OF = {
         **dict.fromkeys(("draw", "explore", "plot", "plot_field", "steps"), "show"),
         "sharded": "shards",
         "vmap": "func",
@@ -108,12 +111,12 @@ if not TYPE_CHECKING:
     ]
 
     def __getattr__(name: str) -> object:
-        if name in _ROOMS_OF_TENSORS:
+        if name in _MODULES_OF_TENSORS:
             load_tensors()
-        if name in _ROOMS:
+        if name in _MODULES:
             return import_module(f"numeric.{name}")
-        if name in _ROOM_OF:
-            return getattr(import_module(f"numeric.{_ROOM_OF[name]}"), name)
+        if name in _MODULE_OF:
+            return getattr(import_module(f"numeric.{_MODULE_OF[name]}"), name)
         if name in _TENSOR_HOMES:
             loaded = load_tensors()
             for each in _TENSOR_HOMES:  # next time without a call; what a user set stays
@@ -124,6 +127,6 @@ if not TYPE_CHECKING:
     def __dir__() -> list[str]:
         return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
-    _lazy = {**_ROOM_OF, **dict.fromkeys(_ROOMS, "(module)"), **_TENSOR_HOMES}
+    _lazy = {**_MODULE_OF, **dict.fromkeys(_MODULES, "(module)"), **_TENSOR_HOMES}
     _homes = {name: _lazy.get(name) or home(globals()[name]) for name in __all__ if name[0] != "_"}
     __doc__ += f"\n{index(by_subject(__name__, _homes, SUBJECTS))}\n"

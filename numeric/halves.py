@@ -11,6 +11,8 @@ from contextvars import Context
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from symdiff.importing import without_collections
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
@@ -44,4 +46,5 @@ def load_tensors() -> ModuleType:
     run in an empty context: the modes of the first caller (``no_grad``, ``np.errstate``, a trace)
     do not reach what they compute.
     """
-    return Context().run(import_module, "numeric.tensors")
+    with without_collections():
+        return Context().run(import_module, "numeric.tensors")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -110,9 +109,13 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
     return function
 
 
-def documented(function: _F, name: str, says: str, example: str) -> _F:
-    """Give ``function`` a name, and a docstring of a description and an example in x and y."""
+def documented(function: _F, name: str, says: str, example: str, module: str) -> _F:
+    """Give ``function`` a name, and a docstring of a description and an example in x and y.
+
+    ``module`` binds the function to its name there: pickles look for it in that module.
+    """
     function.__name__ = function.__qualname__ = name  # type: ignore[attr-defined]  # a function, seen as a protocol
+    function.__module__ = module
     function.__doc__ = f"""{says}
 
     >>> import symdiff as sd
@@ -120,32 +123,27 @@ def documented(function: _F, name: str, says: str, example: str) -> _F:
     >>> {example}
     True
     """
-    # Pickles name a function by the module that binds it: the caller's, as in namedtuple.
-    frame = sys._getframe(1)
-    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
-        frame = frame.f_back
-    function.__module__ = frame.f_globals["__name__"]
     return function
 
 
-def unary(name: str, says: str, example: str) -> Unary:
+def unary(name: str, says: str, example: str, module: str = __name__) -> Unary:
     """Return the unary function ``name`` of the vocabulary."""
 
     @names_arguments
     def function(x: Operand, /) -> Expr:
         return primitive(name, as_expr(x, name, "x"))
 
-    return documented(function, name, says, example)
+    return documented(function, name, says, example, module)
 
 
-def binary(name: str, says: str, example: str) -> Binary:
+def binary(name: str, says: str, example: str, module: str = __name__) -> Binary:
     """Return the binary function ``name`` of the vocabulary."""
 
     @names_arguments
     def function(x: Operand, y: Operand, /) -> Expr:
         return primitive(name, as_expr(x, name, "x"), as_expr(y, name, "y"))
 
-    return documented(function, name, says, example)
+    return documented(function, name, says, example, module)
 
 
 # Arithmetic and powers --------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from symdiff.contexts import listed
-from symdiff.functions.elementwise import Unary, binary, documented, log, log1p, unary, where
+from symdiff.functions import elementwise
+from symdiff.functions.elementwise import Unary, documented, log, log1p, where
 from symdiff.graph.algebra import as_numeric, primitive, scale
 from symdiff.graph.expr import pi
 from symdiff.graph.leaves import as_expr, number_node, number_of
@@ -17,6 +18,10 @@ from symdiff.scalars.formula import VOCABULARY
 
 if TYPE_CHECKING:
     from symdiff.graph.expr import Expr, Operand
+
+# Functions of this module, as pickles have to name it.
+unary = partial(elementwise.unary, module=__name__)
+binary = partial(elementwise.binary, module=__name__)
 
 erf = unary(
     "erf", "Return the error function ``2/√π ∫₀ˣ exp(-t²) dt``.", "sd.erf(0) is sd.constant(0)"
@@ -408,7 +413,11 @@ def _of_order(name: str, n: int, symbol: str) -> Unary:
         return function(x)
 
     return documented(
-        of_order, symbol, f"Return ``{name}({n}, x)``.", f"sd.{symbol}(x) is sd.{name}({n}, x)"
+        of_order,
+        symbol,
+        f"Return ``{name}({n}, x)``.",
+        f"sd.{symbol}(x) is sd.{name}({n}, x)",
+        __name__,
     )
 
 

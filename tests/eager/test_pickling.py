@@ -185,7 +185,7 @@ def test_names_of_operations_hold_in_other_processes(tmp_path):
         "from numeric.ops.pickling import LATER\n"
         "for room in LATER: importlib.import_module(room)\n"
         "known = set(DECLARED)\n"
-        "for room in numeric._ROOMS: importlib.import_module(f'numeric.{room}')\n"
+        "for name in numeric._MODULES: importlib.import_module(f'numeric.{name}')\n"
         "assert set(DECLARED) == known, set(DECLARED) - known\n"
     )
     (found,) = elsewhere(tmp_path / "graph.pickle", (w, y), code)
