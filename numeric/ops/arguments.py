@@ -1,11 +1,10 @@
-"""What public functions say of an argument that is not what its annotation asks for.
+"""Explain the failures of public functions by arguments that do not match their annotations.
 
-Functions of Tensors read their arguments where they need them, and check nothing before: many take
-less time than a check would.  ``explained`` puts one frame around a function.  Where a call fails
-by an exception that says nothing of the arguments (a list has no ``_array``, NumPy knows no such
-dtype), the arguments are compared with the annotations, and the first one that differs is named, in
-PyTorch's words.  A call that succeeds stays as it is, and so does an exception that the library
-raises by name, or a function of the user's.
+Functions of Tensors do not check arguments in advance: many take less time than a check would.
+``explained`` puts one frame around a function.  Some failures do not name the argument: a list has
+no ``_array``, NumPy does not know a dtype.  Then the frame compares the arguments with the
+annotations, and names the first that differs, in PyTorch's words.  The frame does not change calls
+that succeed, errors that the library raises itself, or errors of user functions.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def explained(function: F, name: str = "", *, method: bool = False, label: str = "") -> F:
-    """``function``, whose failures inside are explained by its arguments.
+    """Wrap ``function`` in a frame that explains its failures by its arguments.
 
     Args:
         function: its annotations are read once a call has failed.
@@ -73,10 +72,10 @@ def explained(function: F, name: str = "", *, method: bool = False, label: str =
 
 
 def _unwritten(_function: Callable[..., Any], _explain: Any) -> Callable[..., Any]:
-    """A frame whose first call writes it: most are never called, and imports need not wait.
+    """Return a frame that its first call replaces, so that imports are fast: most are never called.
 
-    Its code is replaced in one step, so that other threads have the one or the other.  Python
-    wants the same variables from outside in both.
+    Its code is replaced in one step, so that other threads run the old or the new code.  Python
+    requires the same free variables in both.
     """
 
     def called(*args: Any, **words: Any) -> Any:
@@ -89,7 +88,7 @@ _BY_AXIS = by_axis(re.escape).__code__  # what renames an argument has no frame 
 
 
 def _written(parameters: Iterable[inspect.Parameter]) -> tuple[str, str, str]:
-    """Parameters as they stand in the definition of a function, in a call of it, and in a dict."""
+    """Return parameters as they are written in a definition, in a call, and in a dict."""
     defined, called, given = [], [], []
     starred = False
     for p in parameters:
@@ -105,10 +104,10 @@ def _written(parameters: Iterable[inspect.Parameter]) -> tuple[str, str, str]:
 
 @functools.cache
 def _frame(texts: tuple[str, str, str], early: bool) -> CodeType:
-    """The code of a frame around a function with these parameters.
+    """Return the code of a frame around a function with these parameters.
 
-    The frame has the function's own parameters: to hand on ``*args`` and ``**kwargs`` costs a tenth
-    of the time of a mean, this a fiftieth.  ``early``: arguments are checked before the call.
+    The frame has the function's own parameters: passing ``*args`` and ``**kwargs`` on costs a tenth
+    of the time of a mean, this frame a fiftieth.  ``early`` checks arguments before the call.
     """
     defined, called, given = texts
     # Names without the unusual ones are passed on as they are; to unpack none of them costs, too.
@@ -154,7 +153,7 @@ _KEEPING = {
 
 
 def _full_name(function: Callable[..., Any]) -> str:
-    """A function by module and name: in other modules, and classes, others have the same name."""
+    """Return the module and name of a function: names alone are not unique."""
     return f"{function.__module__}.{function.__qualname__}"
 
 
@@ -162,10 +161,10 @@ _framed: dict[object, Any] = {}  # by functions, and by what they became
 
 
 def explain(home: str) -> None:
-    """Let the public functions of a module be explained, there and where they are defined.
+    """Let the public functions of a module explain failures, there and where they are defined.
 
-    A module that imported a function before has it as it was, which is how operations use each
-    other: only what users call has another frame.
+    A module that imported a function before has it without a frame.  So operations call one another
+    without frames, and only the user's calls have one.
     """
     names = vars(sys.modules[home])
     for name in names["__all__"]:
@@ -189,7 +188,7 @@ def _define(function: Any) -> None:
 
 
 def explain_methods(cls: type) -> None:
-    """Let the public methods of a class that have arguments be explained; not its operators."""
+    """Let the public methods of a class with arguments be explained, but not its operators."""
     for name, member in list(vars(cls).items()):
         # By where users find it: subtract is the function of sub, and is named in its messages.
         full_name = f"{cls.__module__}.{cls.__qualname__}.{name}"
@@ -205,7 +204,7 @@ def explain_methods(cls: type) -> None:
 
 
 def _needs_frame(function: Any, skipped: int = 0) -> bool:
-    """Whether annotations say something of the arguments that the function does not check itself.
+    """Whether annotations describe arguments that the function does not check itself.
 
     Functions with a short way check theirs, and so do those that take lengths one by one.
     """
@@ -232,10 +231,10 @@ _PROTOCOL = re.compile("__(?!call__)\\w+__")  # methods that Python calls for an
 
 
 def _origin(error: Exception) -> TracebackType | None:
-    """The innermost frame of an exception; None where the user's code or the call itself raised it.
+    """Return the innermost frame of an exception; None if user code or the call itself raised it.
 
-    A call without the right number of arguments is Python's to explain.  What an operator or a
-    conversion of a foreign value raises is no function of the user's.
+    Python explains a call with a wrong number of arguments.  An error of an operator or of the
+    conversion of a foreign value is not an error of the user's function.
     """
     tb = error.__traceback__
     assert tb is not None
@@ -255,10 +254,10 @@ def _origin(error: Exception) -> TracebackType | None:
 def _is_said(
     error: Exception, origin: TracebackType, name: str, argument: str, value: object
 ) -> bool:
-    """Whether a ``raise`` statement of the library says already what is wrong.
+    """Whether a ``raise`` statement of the library already explains the error.
 
-    It names the function, the argument, or what came, as some messages of PyTorch.  What an inner
-    function says of its own argument does not count.
+    It does if it names the function, the argument, or the value, as some messages of PyTorch.  A
+    message of an inner function about its own argument does not count.
     """
     code, text = origin.tb_frame.f_code, str(error)
     if code.co_filename == __file__ or not is_library(code.co_filename):
@@ -277,9 +276,9 @@ def _is_said(
 
 
 class Kind(NamedTuple):
-    """What an argument may be.
+    """The values that an argument may have.
 
-    ``of``: for sequences, what the elements are; ``fits`` then says whether something is one.
+    ``of`` is the kind of the elements of a sequence; ``fits`` then tells whether a value is one.
     """
 
     word: str
@@ -287,7 +286,7 @@ class Kind(NamedTuple):
     of: Kind | None = None
 
     def misfit(self, value: object) -> str:
-        """How a value differs, as it is said after the argument's name; "" where it does not."""
+        """Describe how a value differs from the kind, as the end of a message; "" if it fits."""
         try:
             if not self.fits(value):
                 return f" must be {self.word}, not {type(value).__name__}"
@@ -406,14 +405,14 @@ _GENERIC = {
 
 
 def _kinds(annotation: object) -> tuple[Kind, ...]:
-    """What a parameter may be; () where nothing is known of it."""
-    found: list[Kind] = []
+    """Return the kinds of a parameter's values; () if they are not known."""
+    collected: list[Kind] = []
     for text in str(annotation).split(" | "):
         kinds = _KINDS.get(text) or _GENERIC.get(text.partition("[")[0])
         if kinds is None:
             return ()
-        found += kinds
-    return tuple(dict.fromkeys(found))
+        collected += kinds
+    return tuple(dict.fromkeys(collected))
 
 
 def _misfit(annotation: object, value: object) -> str:
@@ -445,7 +444,7 @@ def _refusal(
     values: dict[str, Any],
     method: bool,
 ) -> str:
-    """What is to be said of the first argument that is not what it should be; "" if all are."""
+    """Return the message for the first argument of a wrong kind; "" if all are right."""
     origin = None if isinstance(error, MemoryError) else _origin(error)
     if origin is None or origin.tb_frame.f_code is refuse.__code__:  # of a trace, with a line
         return ""
@@ -456,7 +455,7 @@ def _refusal(
 def _wrong(
     function: Callable[..., Any], name: str, values: dict[str, Any], method: bool
 ) -> tuple[str, str, Any]:
-    """What is wrong, the argument and its value; "" where nothing is."""
+    """Return the message, the argument and its value; the message is "" if no argument is wrong."""
     for parameter, argument, place, value in _arguments(function, values):
         text = _misfit(parameter.annotation, value)
         if text:
@@ -471,7 +470,7 @@ def _wrong(
 def _arguments(
     function: Callable[..., Any], values: dict[str, Any]
 ) -> Iterator[tuple[inspect.Parameter, str, int, Any]]:
-    """Parameters, names, positions (0 for keywords) and values of what was not left out."""
+    """Return parameters, names, positions (0 for keywords) and values of the passed arguments."""
     parameters = dict(inspect.signature(function).parameters)
     frame = inspect.signature(function, follow_wrapped=False).parameters
     positional = [p for p in parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]

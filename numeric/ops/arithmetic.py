@@ -56,7 +56,7 @@ _NUMBERS = (bool, int, float)
 
 
 def taken(x: object) -> Any:
-    """An operand of an operator: a Tensor, a Python number, or NotImplemented.
+    """Return an operand of an operator: a Tensor, a Python number, or NotImplemented.
 
     NumPy's scalars count as Python numbers, its arrays as constants of their own dtype.
     """
@@ -79,9 +79,9 @@ def argument(
 def argument(
     function: str, name: str, place: int, x: object, *, number: bool = False
 ) -> Tensor | float:
-    """An operand of a function, where arrays of NumPy's do not count.
+    """Return an operand of a function, which may not be one of NumPy's arrays.
 
-    Raises TypeError for anything but a Tensor, or a number where those are allowed.
+    Raises TypeError unless it is a Tensor, or a number where numbers are allowed.
     """
     if isinstance(x, Tensor):
         return x
@@ -98,7 +98,7 @@ def argument(
 
 
 def as_array(name: str, x: Operand) -> np.ndarray:
-    """A Python number as an array.  Raises RuntimeError for an integer that int64 has not."""
+    """Return a Python number as an array.  Raises RuntimeError for an integer beyond int64."""
     try:
         return np.asarray(x, of_number(x))
     except OverflowError:
@@ -106,7 +106,7 @@ def as_array(name: str, x: Operand) -> np.ndarray:
 
 
 def elementwise(op: Op, operands: Sequence[Operand], params: Params = ()) -> Tensor:
-    """``apply``, for operands that may be Python numbers only, or integers that wrap around."""
+    """Call ``apply`` with operands that may all be Python numbers, or integers that wrap around."""
     if not any(isinstance(x, Tensor) for x in operands):
         operands = [wrap(as_array(op.name, x)) for x in operands]
     elif any(x.__class__ is int for x in operands):
@@ -150,7 +150,7 @@ def _negatable(operands: Iterable[np.ndarray]) -> np.dtype:
 
 
 def _divisible(name: str) -> Callable[[Iterable[Values]], np.dtype]:
-    """The common dtype; NotImplementedError for truth values."""
+    """Return the common dtype.  Raises NotImplementedError for bools."""
 
     def common(operands: Iterable[Values]) -> np.dtype:
         kind = promoted(operands)
@@ -257,7 +257,7 @@ _DIV_ROUNDED: dict[str | None, Op] = {
 
 
 def _truncated_rest(a: Expr, b: Expr) -> Expr:
-    """``a - b trunc(a / b)``, of the sign of a; ``mod`` does not round the quotient."""
+    """Return ``a - b trunc(a / b)``, with the sign of a; ``mod`` does not round the quotient."""
     size = sd.where(sd.less(b, 0), -b, b)  # with a derivative at 0
     return sd.where(sd.less(a, 0), -sd.mod(-a, size), sd.mod(a, size))
 
@@ -324,7 +324,7 @@ _LERP0, _LERP1 = (Op("lerp", _between, pointwise=True, label=f"LerpBackward{i}")
 
 
 def _short(op: Op, input: Operand, other: Operand) -> Tensor | None:
-    """The result of a function of two operands where the short way of operators is known to do."""
+    """Return the result for two operands by the operators' short way, or None for others."""
     if input.__class__ is Tensor:
         kind = other.__class__
         if kind is Tensor or kind is float or (kind is int and input._array.dtype.kind == "f"):
@@ -350,12 +350,12 @@ def _summed(name: str, input: Operand, other: Operand, alpha: float) -> Tensor:
 
 
 def _kinds(*operands: Operand) -> list[str]:
-    """What the operands' elements are: "f" real, "b" truth values, else integers."""
+    """Return the kind of the operands' elements: "f" for real, "b" for bools, else integers."""
     return [(x._array.dtype if isinstance(x, Tensor) else of_number(x)).kind for x in operands]
 
 
 def check_factor(name: str, factor: object, kinds: Sequence[str]) -> None:
-    """Whether a factor suits operands of these kinds.  Raises RuntimeError if not."""
+    """Raise RuntimeError unless a factor suits operands of these kinds."""
     if isinstance(factor, bool) and set(kinds) != {"b"}:
         raise RuntimeError(
             f"Boolean {name} only supported for Boolean results: a truth value is no factor of "
@@ -368,7 +368,7 @@ def check_factor(name: str, factor: object, kinds: Sequence[str]) -> None:
 
 
 def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
-    """``input + alpha * other``.
+    """Return ``input + alpha * other``.
 
     >>> import numeric as torch
     >>> torch.add(torch.tensor([1.0, 2.0]), 3, alpha=2).tolist()
@@ -378,7 +378,7 @@ def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
 
 
 def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
-    """``input - alpha * other``.
+    """Return ``input - alpha * other``.
 
     >>> import numeric as torch
     >>> torch.sub(torch.tensor([1.0, 2.0]), 3).tolist()
@@ -393,7 +393,7 @@ def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
 
 
 def rsub(input: Tensor, other: Operand, *, alpha: float = 1) -> Tensor:
-    """``other - alpha * input``.
+    """Return ``other - alpha * input``.
 
     >>> import numeric as torch
     >>> torch.rsub(torch.tensor([1.0, 2.0]), 3).tolist()
@@ -408,7 +408,7 @@ def rsub(input: Tensor, other: Operand, *, alpha: float = 1) -> Tensor:
 
 
 def mul(input: Operand, other: Operand) -> Tensor:
-    """``input * other``.
+    """Return ``input * other``.
 
     >>> import numeric as torch
     >>> torch.mul(torch.tensor([1.0, 2.0]), 3).tolist()
@@ -421,7 +421,7 @@ def mul(input: Operand, other: Operand) -> Tensor:
 
 
 def _divided_by(op: Op, input: Operand, other: Operand) -> Tensor:
-    """A quotient, or rest, that integers keep; RuntimeError for an integer divisor that is 0."""
+    """Return a quotient or remainder of integers.  Raises RuntimeError for an integer divisor 0."""
     kind = input._array.dtype.kind if input.__class__ is Tensor else ""
     if kind != "f" and _is_whole(input) and _is_whole(other):
         zero = values_of(other) == 0 if isinstance(other, Tensor) else np.asarray(other == 0)
@@ -437,9 +437,9 @@ def _is_whole(x: Operand) -> bool:
 
 
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = _PLAIN) -> Tensor:
-    """``input / other``, rounded by ``rounding_mode``: None, ``"floor"`` or ``"trunc"``.
+    """Return ``input / other``, rounded by ``rounding_mode``: None, ``"floor"`` or ``"trunc"``.
 
-    Only without rounding integers become real; with it the derivative is 0.
+    Integers become real only without rounding; with rounding the derivative is 0.
 
     >>> import numeric as torch
     >>> torch.div(torch.tensor([-7, 7]), 2, rounding_mode="trunc").tolist()
@@ -462,7 +462,7 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = _PLAIN) -
 
 
 def true_divide(input: Operand, other: Operand) -> Tensor:
-    """``input / other``; integers become real.
+    """Return ``input / other``; integers become real.
 
     >>> import numeric as torch
     >>> torch.true_divide(torch.tensor([1, 2]), 2).tolist()
@@ -472,7 +472,7 @@ def true_divide(input: Operand, other: Operand) -> Tensor:
 
 
 def floor_divide(input: Operand, other: Operand) -> Tensor:
-    """``floor(input / other)``; derivative 0.
+    """Return ``floor(input / other)``; its derivative is 0.
 
     >>> import numeric as torch
     >>> torch.floor_divide(torch.tensor([-7, 7]), 2).tolist()
@@ -489,7 +489,7 @@ def _modulo(name: str, ops: list[Op], input: Operand, other: Operand) -> Tensor:
 
 
 def remainder(input: Operand, other: Operand) -> Tensor:
-    """``input - other * floor(input / other)``, which has the sign of ``other``.
+    """Return ``input - other * floor(input / other)``, with the sign of ``other``.
 
     >>> import numeric as torch
     >>> torch.remainder(torch.tensor([-7, 7]), 3).tolist()
@@ -499,7 +499,7 @@ def remainder(input: Operand, other: Operand) -> Tensor:
 
 
 def fmod(input: Operand, other: Operand) -> Tensor:
-    """``input - other * trunc(input / other)``, which has the sign of ``input``.
+    """Return ``input - other * trunc(input / other)``, with the sign of ``input``.
 
     >>> import numeric as torch
     >>> torch.fmod(torch.tensor([-7, 7]), 3).tolist()
@@ -510,7 +510,7 @@ def fmod(input: Operand, other: Operand) -> Tensor:
 
 @method("__neg__")
 def neg(input: Tensor) -> Tensor:
-    """``-input``.
+    """Return ``-input``.
 
     >>> import numeric as torch
     >>> torch.neg(torch.tensor([1.0, -2.0])).tolist()
@@ -520,7 +520,7 @@ def neg(input: Tensor) -> Tensor:
 
 
 def reciprocal(input: Tensor) -> Tensor:
-    """``1 / input``; integers become real.
+    """Return ``1 / input``; integers become real.
 
     >>> import numeric as torch
     >>> torch.reciprocal(torch.tensor([2.0, 4.0])).tolist()
@@ -530,7 +530,7 @@ def reciprocal(input: Tensor) -> Tensor:
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``.
+    """Return ``input + value * tensor1 * tensor2``.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -544,7 +544,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``.
+    """Return ``input + value * tensor1 / tensor2``.
 
     Raises RuntimeError for the quotient of two integers.
 
@@ -574,7 +574,7 @@ def _three(
 
 
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
-    """``input + weight * (end - input)``.
+    """Return ``input + weight * (end - input)``.
 
     Raises RuntimeError for operands of different dtypes.
 
@@ -632,7 +632,7 @@ _SIMPLE = frozenset([*range(-16, 17), 0.5, -0.5])
 
 
 def pow(input: Operand, exponent: Operand) -> Tensor:
-    """``input ** exponent``, one of which may be a number.
+    """Return ``input ** exponent``; one of them may be a number.
 
     Raises RuntimeError for integers to a negative Python integer.
 
@@ -669,7 +669,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
 
 
 def square(input: Tensor) -> Tensor:
-    """``input ** 2``.
+    """Return ``input ** 2``.
 
     >>> import numeric as torch
     >>> torch.square(torch.tensor([1.0, -2.0])).tolist()
@@ -685,7 +685,7 @@ subtract, multiply, divide, negative = sub, mul, div, neg
 
 
 def _operator(op: Op) -> _Operator:
-    """The operator of an op that has a short way."""
+    """Return the operator of an op that has a short way."""
 
     def otherwise(self: Tensor, other: object) -> Tensor:
         operand = taken(other)
@@ -695,7 +695,7 @@ def _operator(op: Op) -> _Operator:
 
 
 def operators(function: Callable[..., Tensor]) -> tuple[_Operator, _Operator]:
-    """The operator of a function, and the reflected one."""
+    """Return the operator of a function, and the reflected operator."""
 
     def forward(self: Tensor, other: object) -> Tensor:
         operand = taken(other)
@@ -712,7 +712,7 @@ _divided = _operator(DIV)
 
 
 def _by(self: Tensor, other: object) -> Tensor:
-    """``self / other``."""
+    """Return ``self / other``."""
     # Python refuses to divide by a number that is 0, also in formulas of derivatives.
     if other.__class__ is not Tensor and other.__class__ in _NUMBERS and other == 0:
         other = wrap(np.asarray(other, promoted_real((self._array, other))))
@@ -720,7 +720,7 @@ def _by(self: Tensor, other: object) -> Tensor:
 
 
 def _over(self: Tensor, other: object) -> Tensor:
-    """``other / self``, for which the quotient alone is saved."""
+    """Return ``other / self``, which saves only the quotient."""
     operand = taken(other)
     return operand if operand is NotImplemented else binary(MUL, reciprocal(self), operand)
 
@@ -732,7 +732,7 @@ def _positive(self: Tensor) -> Tensor:
 
 
 def augmented(function: Callable[..., Tensor], name: str) -> _Operator:
-    """The augmented operator of a function: in place."""
+    """Return the augmented operator of a function, which works in place."""
     changed = inplace(function, name)
 
     def operator(self: Tensor, other: object) -> Tensor:

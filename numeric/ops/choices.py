@@ -1,4 +1,4 @@
-"""Elements chosen by place along an axis: derivatives go to the places that are returned."""
+"""Choices of elements along an axis: derivatives go to the returned places."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numeric.eager.operations import Op
 from numeric.eager.recording import apply
 from numeric.eager.tensor import Tensor, values_of, wrap
-from numeric.ops.reduction_arguments import found
+from numeric.ops.reduction_arguments import as_result
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 def result_type(name: str, fields: str = "values indices") -> type[Any]:
-    """A named tuple, printed as PyTorch prints it."""
+    """Return a named tuple class whose objects print as PyTorch prints them."""
 
     def text(self: Any) -> str:
         parts = [f"{key}={value!r}" for key, value in zip(self._fields, self, strict=True)]
@@ -36,7 +36,7 @@ def result_type(name: str, fields: str = "values indices") -> type[Any]:
 def _chosen(
     take: Callable[..., Any], expand: Callable[..., Any], squeeze: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The elements of x at places along an axis, which ``reduced`` takes away."""
+    """Return the elements of x at places along an axis, which ``reduced`` removes."""
 
     def chosen(x: Any, places: np.ndarray, axis: int, reduced: bool) -> Any:
         if not x.ndim:
@@ -66,7 +66,7 @@ class Choice:
         self.result = result
 
     def __call__(self, input: Tensor, places: np.ndarray, axis: int, reduced: bool = False) -> Any:
-        """The elements at the places, recorded, and the places as a Tensor."""
+        """Return the elements at the places, recorded, and the places as a Tensor."""
         indices = wrap(places if places.flags.c_contiguous else np.ascontiguousarray(places))
         return self.result(apply(self.op, (input, indices), (axis, reduced)), indices)
 
@@ -74,12 +74,12 @@ class Choice:
 def along(
     input: Tensor, axis: int, keepdim: bool, places: Callable[..., Any]
 ) -> tuple[np.ndarray, int, bool]:
-    """The one place per line that ``places(array, axis)`` finds: arguments for a ``Choice``.
+    """Find one place per line with ``places(array, axis)``; return arguments for a ``Choice``.
 
-    These are the places, the axis, and whether the axis is gone.
+    These are the places, the axis, and whether the axis is removed.
     """
     a = values_of(input)
     if not a.ndim:
         return np.zeros((), np.int64), axis, False
-    index = found(places(a, axis))
+    index = as_result(places(a, axis))
     return np.expand_dims(index, axis) if keepdim else index, axis, not keepdim

@@ -1,4 +1,4 @@
-"""Comparisons and logic: results are truth values, which nothing is recorded for."""
+"""Comparisons and logic: results are bools, and not recorded."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ __all__ = [
 def _met(
     name: str, kernel: Callable[..., np.ndarray], a: Operand, b: Operand, common: Any = None
 ) -> Tensor:
-    """The kernel on two operands, in one dtype."""
+    """Apply the kernel to two operands in one dtype."""
     trace = current().tracing
     if trace is not None:
         return trace.compare(kernel, a, b)
@@ -115,7 +115,7 @@ ge = greater_equal = _comparison("ge", ">=", "[False, True, True]", "greater_equ
 
 @method()
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether shapes and all elements are equal.
+    """Return whether the shapes and all elements are equal.
 
     >>> import numeric as torch
     >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
@@ -133,7 +133,7 @@ def isclose(
     atol: float = 1e-08,
     equal_nan: bool = False,
 ) -> Tensor:
-    """Where ``|input - other| <= atol + rtol * |other|``, or they are equal.
+    """Return where ``|input - other| <= atol + rtol * |other|``, or the elements are equal.
 
     Raises RuntimeError for operands of different dtypes.
 
@@ -149,13 +149,15 @@ def isclose(
         raise RuntimeError(f"{which} must be greater than or equal to zero")
 
     def close(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        found: np.ndarray = x == y
+        same: np.ndarray = x == y
         if x.dtype.kind == "b":
-            return found
+            return same
         if equal_nan and x.dtype.kind == "f":
-            found = found | (np.isnan(x) & np.isnan(y))
-        apart = np.abs(x - y)
-        near: np.ndarray = found | (np.isfinite(apart) & (apart <= atol + np.abs(rtol * y)))
+            same = same | (np.isnan(x) & np.isnan(y))
+        difference = np.abs(x - y)
+        near: np.ndarray = same | (
+            np.isfinite(difference) & (difference <= atol + np.abs(rtol * y))
+        )
         return near
 
     return _met("isclose", close, a, b)
@@ -169,7 +171,7 @@ def allclose(
     atol: float = 1e-08,
     equal_nan: bool = False,
 ) -> bool:
-    """Whether ``isclose`` holds everywhere.
+    """Return whether ``isclose`` holds for all elements.
 
     >>> import numeric as torch
     >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
@@ -212,7 +214,7 @@ signbit = _question("signbit", "negative, also -0", "[True, False, False, False]
 
 @method()
 def logical_not(input: Tensor) -> Tensor:
-    """Where elements are 0 or false.
+    """Return where elements are 0 or false.
 
     >>> import numeric as torch
     >>> torch.logical_not(torch.tensor([0.0, 2.0])).tolist()
@@ -263,7 +265,7 @@ def _bits(name: str, kernel: Callable[..., np.ndarray], input: Operand, other: O
 
 
 def bitwise_and(input: Operand, other: Operand) -> Tensor:
-    """``input & other`` of integers or truth values.
+    """Return ``input & other`` of integers or bools.
 
     >>> import numeric as torch
     >>> torch.bitwise_and(torch.tensor([5, 6]), 3).tolist()
@@ -273,7 +275,7 @@ def bitwise_and(input: Operand, other: Operand) -> Tensor:
 
 
 def bitwise_or(input: Operand, other: Operand) -> Tensor:
-    """``input | other`` of integers or truth values.
+    """Return ``input | other`` of integers or bools.
 
     >>> import numeric as torch
     >>> torch.bitwise_or(torch.tensor([5, 6]), 3).tolist()
@@ -283,7 +285,7 @@ def bitwise_or(input: Operand, other: Operand) -> Tensor:
 
 
 def bitwise_xor(input: Operand, other: Operand) -> Tensor:
-    """``input ^ other`` of integers or truth values.
+    """Return ``input ^ other`` of integers or bools.
 
     >>> import numeric as torch
     >>> torch.bitwise_xor(torch.tensor([5, 6]), 3).tolist()
@@ -293,7 +295,7 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 
 
 def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
-    """``input << other`` of integers.
+    """Return ``input << other`` of integers.
 
     >>> import numeric as torch
     >>> torch.bitwise_left_shift(torch.tensor([5, 6]), 1).tolist()
@@ -303,7 +305,7 @@ def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
 
 
 def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
-    """``input >> other`` of integers.
+    """Return ``input >> other`` of integers.
 
     >>> import numeric as torch
     >>> torch.bitwise_right_shift(torch.tensor([5, 6]), 1).tolist()
@@ -314,7 +316,7 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
 
 @method("bitwise_not", "__invert__")
 def bitwise_not(input: Tensor) -> Tensor:
-    """``~input`` of integers or truth values.
+    """Return ``~input`` of integers or bools.
 
     >>> import numeric as torch
     >>> torch.bitwise_not(torch.tensor([True, False])).tolist()

@@ -1,4 +1,4 @@
-"""Tensors as other things: numbers, lists, arrays, other dtypes, copies."""
+"""Convert Tensors to numbers, lists, arrays, other dtypes and copies; attributes of memory."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ contiguous_format, preserve_format = "torch.contiguous_format", "torch.preserve_
 
 
 def _read(self: Tensor, name: str) -> np.ndarray:
-    """The array of a tensor whose numbers the method of that name tells the user's program.
+    """Return the array of a tensor whose values a method gives to the user's program.
 
-    In a trace, what the program does with them would be done in every call, whatever they are then.
+    In a trace it raises: the program's use of the values would hold for every later call.
     """
     trace = current().tracing
     if trace is not None and not trace.readable(self):
@@ -53,7 +53,7 @@ def _read(self: Tensor, name: str) -> np.ndarray:
 
 @method("item")
 def _item(self: Tensor) -> Any:
-    """The only element, as a Python number.  Raises RuntimeError if there are more or none."""
+    """Return the only element as a Python number.  Raises RuntimeError for more or no elements."""
     a = _read(self, "item")
     if a.size != 1:
         raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
@@ -62,15 +62,15 @@ def _item(self: Tensor) -> Any:
 
 @method("tolist")
 def _tolist(self: Tensor) -> Any:
-    """The elements as nested lists of Python numbers; a number if there are no axes."""
+    """Return the elements as nested lists of Python numbers; a number if there are no axes."""
     return _read(self, "tolist").tolist()
 
 
 @method("numpy")
 def _numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """The array of the tensor: the same memory.
+    """Return the array of the tensor, on the same memory.
 
-    Raises RuntimeError for a tensor that requires gradients where operations are recorded, unless
+    Raises RuntimeError for a tensor that requires gradients while operations are recorded, unless
     ``force``.
     """
     if self._rg and not force and current().grad:
@@ -87,7 +87,7 @@ def _as_array(self: Tensor, dtype: np.dtype | None = None, copy: bool | None = N
 def _of_array(
     self: Tensor, array: np.ndarray, context: object = None, return_scalar: bool = False
 ) -> Tensor:
-    """What NumPy's functions make of tensors; truth values become ``uint8``, as in PyTorch."""
+    """Convert results of NumPy's functions of tensors; bools become ``uint8``, as in PyTorch."""
     array = np.asarray(array)
     return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)
 
@@ -174,7 +174,7 @@ for _name, _function in _PROTOCOL.items():
 
 
 def convert(x: Tensor, kind: np.dtype, copy: bool = False) -> Tensor:
-    """``x`` in another dtype; ``x`` itself if it has it, unless a copy is wanted."""
+    """Convert ``x`` to another dtype; return ``x`` itself if it has it, unless ``copy``."""
     if x._array.dtype is kind and not copy:
         return x
     if kind.kind != "f":  # nothing that could be differentiated
@@ -193,7 +193,7 @@ def _to(
     copy: bool = False,
     memory_format: object = None,
 ) -> Tensor:
-    """The tensor in another dtype, or in that of another tensor: ``to([device,] dtype)``.
+    """Return the tensor in another dtype, or in another tensor's: ``to([device,] dtype)``.
 
     It is the tensor itself if nothing changes, unless ``copy``.  Conversions between real dtypes
     are differentiable.
@@ -258,7 +258,7 @@ _CLASSES = {np.dtype(kind): f"torch.{name.capitalize()}Tensor" for name, kind in
 
 @method("type")
 def _type(self: Tensor, dtype: DtypeLike | str = None, non_blocking: bool = False) -> Any:
-    """The tensor in another dtype, given as such or as ``"torch.FloatTensor"``; without, its name.
+    """Return the tensor in a dtype, also as ``"torch.FloatTensor"``; without one, its type's name.
 
     Raises ValueError for an unknown name.
     """
@@ -274,7 +274,7 @@ def _type(self: Tensor, dtype: DtypeLike | str = None, non_blocking: bool = Fals
 
 @method("type_as")
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of another."""
+    """Return the tensor in the dtype of another."""
     if not isinstance(other, Tensor):
         raise TypeError(
             f"type_as(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}"
@@ -284,7 +284,7 @@ def _type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method("cpu")
 def _cpu(self: Tensor, memory_format: object = None) -> Tensor:
-    """The tensor itself: tensors are nowhere else."""
+    """Return the tensor itself: all tensors are on the CPU."""
     return self
 
 
@@ -292,7 +292,7 @@ def _cpu(self: Tensor, memory_format: object = None) -> Tensor:
 
 
 def _copied(a: np.ndarray, order: Literal["C", "K"]) -> np.ndarray:
-    """A copy in C's order of elements (``C``), or with axes in the order they have (``K``)."""
+    """Return a copy in C order (``C``), or with the present order of axes in memory (``K``)."""
     return a.copy("C" if 0 in a.strides else order)
 
 
@@ -301,7 +301,7 @@ CLONE = Op("clone", lambda x, order: x, _copied, promotion=None, variant="ordere
 
 @method()
 def clone(input: Tensor, *, memory_format: object = preserve_format) -> Tensor:
-    """A differentiable copy in new memory.
+    """Return a differentiable copy in new memory.
 
     >>> import numeric as torch
     >>> torch.clone(torch.tensor([1.0], requires_grad=True))
@@ -313,7 +313,7 @@ def clone(input: Tensor, *, memory_format: object = preserve_format) -> Tensor:
 
 @method("contiguous")
 def _contiguous(self: Tensor, memory_format: object = contiguous_format) -> Tensor:
-    """The tensor with its elements in order in memory: itself, or a copy."""
+    """Return the tensor with its elements in C order in memory: itself, or a copy."""
     if self._array.flags.c_contiguous:
         return self
     return clone(self, memory_format=contiguous_format)
@@ -321,9 +321,9 @@ def _contiguous(self: Tensor, memory_format: object = contiguous_format) -> Tens
 
 @method()
 def detach(input: Tensor) -> Tensor:
-    """A tensor with the same memory that requires no gradients.
+    """Return a tensor on the same memory that requires no gradients.
 
-    Changing it in place counts as changing ``input``.
+    A change of it in place counts as a change of ``input``.
 
     >>> import numeric as torch
     >>> torch.detach(torch.tensor([1.0], requires_grad=True))
@@ -341,7 +341,7 @@ def detach(input: Tensor) -> Tensor:
 
 @method("detach_")
 def _detach_(self: Tensor) -> Tensor:
-    """Make a leaf of the tensor, that requires no gradients.  Raises RuntimeError for views."""
+    """Make the tensor a leaf that requires no gradients.  Raises RuntimeError for views."""
     if self._base is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using "
@@ -363,9 +363,9 @@ def _detach_(self: Tensor) -> Tensor:
 
 
 def _data(self: Tensor) -> Tensor:
-    """The same memory as a tensor that knows nothing of this one; assigning exchanges the memory.
+    """The same memory as a tensor without a history; assignment replaces the memory.
 
-    Changing it in place goes unnoticed: gradients that need the old values come out wrong.
+    A change of it in place is not detected: gradients that need the old values become wrong.
     """
     a: Any = self._array
     if a.__class__ is Shadow:
@@ -392,11 +392,11 @@ attach("data", property(_data, _set_data))
 
 
 def own(x: Tensor) -> dict[str, object]:
-    """What users have attached to a tensor."""
-    found = {name: value for name, value in x.__dict__.items() if not hasattr(Tensor, name)}
+    """Return the attributes that users set on a tensor."""
+    attributes = {name: value for name, value in x.__dict__.items() if not hasattr(Tensor, name)}
     if x._name is not None:
-        found["_name"] = x._name
-    return found
+        attributes["_name"] = x._name
+    return attributes
 
 
 def remade(cls: type[Tensor], array: np.ndarray, rg: bool, own: dict[str, object]) -> Tensor:
@@ -427,7 +427,7 @@ def _deepcopy(self: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 
 def _array_copy(a: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
-    """A copy that shares memory with the copies of what ``a`` shares memory with."""
+    """Return a copy that shares memory with the copies of arrays that share memory with ``a``."""
     root = a
     while isinstance(root.base, np.ndarray):
         root = root.base
@@ -465,14 +465,14 @@ def _axis(name: str, dim: Any, ndim: int) -> int:
 
 @method("size")
 def _size(self: Tensor, dim: Dims | None = None) -> Any:
-    """The shape, or one length of it.  Raises IndexError for an axis that is not there."""
+    """Return the shape, or one length of it.  Raises IndexError for an axis that does not exist."""
     shape = self._array.shape
     return Size(shape) if dim is None else shape[_axis("size", dim, len(shape))]
 
 
 @method("stride")
 def _stride(self: Tensor, dim: Dims | None = None) -> Any:
-    """How many elements apart neighbours are, along each axis or one."""
+    """Return the distance of neighbours in elements, along each axis or one."""
     a = self._array
     if a.size:
         strides = tuple([s // a.itemsize for s in a.strides])
@@ -483,37 +483,37 @@ def _stride(self: Tensor, dim: Dims | None = None) -> Any:
 
 @method("dim", "ndimension")
 def _dim(self: Tensor) -> int:
-    """The number of axes."""
+    """Return the number of axes."""
     return self._array.ndim
 
 
 @method("nelement")
 def _nelement(self: Tensor) -> int:
-    """The number of elements."""
+    """Return the number of elements."""
     return self._array.size
 
 
 @method("element_size")
 def _element_size(self: Tensor) -> int:
-    """The bytes of an element."""
+    """Return the number of bytes of an element."""
     return self._array.itemsize
 
 
 @method("is_contiguous")
 def _is_contiguous(self: Tensor, memory_format: object = contiguous_format) -> bool:
-    """Whether the elements are in order in memory."""
+    """Return whether the elements are in C order in memory."""
     return bool(self._array.flags.c_contiguous)
 
 
 @method("data_ptr")
 def _data_ptr(self: Tensor) -> int:
-    """The address of the first element."""
+    """Return the address of the first element."""
     return _address(self._array) if self._array.size else 0
 
 
 @method("storage_offset")
 def _storage_offset(self: Tensor) -> int:
-    """How many elements the first one is from the start of the memory."""
+    """Return the number of elements in memory before the first one."""
     root = self._array
     while isinstance(root.base, np.ndarray):
         root = root.base
@@ -522,7 +522,7 @@ def _storage_offset(self: Tensor) -> int:
 
 @method()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape.
+    """Return whether two tensors have the same shape.
 
     >>> import numeric as torch
     >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
@@ -533,30 +533,30 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 @method("is_signed")
 def _is_signed(self: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Return whether the dtype has negative numbers."""
     return self._array.dtype.kind in "if"
 
 
 @method("is_complex")
 def _is_complex(self: Tensor) -> bool:
-    """False: tensors are real."""
+    """Return False: tensors are real."""
     return False
 
 
 @method("_is_view")
 def _is_view(self: Tensor) -> bool:
-    """Whether the tensor is a differentiable view."""
+    """Return whether the tensor is a differentiable view."""
     return self._base is not None
 
 
 @method("get_device")
 def _get_device(self: Tensor) -> int:
-    """The number of the device, -1 for the CPU."""
+    """Return the number of the device, -1 for the CPU."""
     return -1
 
 
 def _device(self: Tensor) -> Device:
-    """Where the memory is: the CPU."""
+    """The device of the memory, the CPU."""
     return CPU
 
 
@@ -566,17 +566,17 @@ def _elsewhere(self: Tensor) -> bool:
 
 
 def _itemsize(self: Tensor) -> int:
-    """The bytes of one element."""
+    """The number of bytes of one element."""
     return self._array.itemsize
 
 
 def _nbytes(self: Tensor) -> int:
-    """The bytes of all elements."""
+    """The number of bytes of all elements."""
     return self._array.nbytes
 
 
 def _named(self: Tensor) -> str | None:
-    """Its name in expressions, if it has one."""
+    """The tensor's name in expressions, or None."""
     return self._name
 
 

@@ -1,4 +1,4 @@
-"""Tensors from data, and filled ones."""
+"""Create Tensors from data, filled Tensors and sequences of numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ __all__ = [
 
 
 class device:  # noqa: N801  # the name by which programs know it
-    """Where tensors are: the CPU.
+    """The device of tensors: the CPU.
 
     >>> device("cpu"), device("cpu").type
     (device(type='cpu'), 'cpu')
@@ -100,28 +100,28 @@ def kind_of(name: str, given: Dtype | type) -> np.dtype: ...
 @overload
 def kind_of(name: str, given: DtypeLike) -> np.dtype | None: ...
 def kind_of(name: str, given: DtypeLike) -> np.dtype | None:
-    """NumPy's dtype for the argument ``dtype`` of function ``name``; None for None.
+    """Return NumPy's dtype for the argument ``dtype`` of function ``name``; None for None.
 
-    Raises TypeError for what is no dtype.
+    Raises TypeError for an object that is no dtype.
     """
     if given is None:
         return None
-    found = (
+    requested = (
         given
         if isinstance(given, Dtype)
         else _OF_TYPE.get(given)
         if isinstance(given, type)
         else None
     )
-    if found is None:
+    if requested is None:
         raise TypeError(
             f"{name}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}"
         )
-    return found.numpy
+    return requested.numpy
 
 
 def integer(value: object) -> int | None:
-    """A length or position as an int; None for what is not one."""
+    """Return a length or position as an int; None if it is no integer."""
     if isinstance(value, int):
         return None if isinstance(value, bool) else value
     if isinstance(value, Tensor) and (
@@ -137,9 +137,9 @@ _LARGE = 2**60  # a length that no memory has bytes for
 
 
 def sizes(name: str, args: Sequence[object]) -> tuple[int, ...]:
-    """The shape in ``f(2, 3)`` or ``f((2, 3))``, of function ``name``.
+    """Return the shape in ``f(2, 3)`` or ``f((2, 3))``, for function ``name``.
 
-    Raises TypeError for what is not a length, RuntimeError for one below zero.
+    Raises TypeError for an object that is no length, RuntimeError for a negative one.
     """
     if len(args) == 1 and isinstance(args[0], tuple | list):
         args = tuple(args[0])
@@ -176,7 +176,7 @@ def _size(name: str, args: Sequence[object], size: SizeLike | None) -> tuple[int
 
 
 def number(name: str, argument: str, value: object) -> float:
-    """A Python number, from one, a NumPy scalar or a tensor without axes.
+    """Return a Python number from a number, a NumPy scalar or a tensor without axes.
 
     Raises TypeError for anything else.
     """
@@ -187,8 +187,8 @@ def number(name: str, argument: str, value: object) -> float:
         and value.ndim == 0
         and value.dtype.kind in "biuf"
     ):
-        found: float = value.item()
-        return found
+        python_number: float = value.item()
+        return python_number
     if isinstance(value, bool | int | float):
         return value
     raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
@@ -205,7 +205,7 @@ def _tensor_argument(name: str, value: object) -> Tensor:
 def made(
     array: np.ndarray, requires_grad: bool, where: DeviceLike = None, out: object = None
 ) -> Tensor:
-    """A leaf of an array, which is used as it is; ``where`` and ``out`` are only checked."""
+    """Return a leaf on an array, without a copy; ``where`` and ``out`` are only checked."""
     if where is not None and not isinstance(where, device):
         device(where)
     if out is not None:
@@ -233,11 +233,11 @@ def tensor(
     requires_grad: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """A new leaf with a copy of the data: numbers, nested sequences of them, arrays.
+    """Return a new leaf with a copy of the data: numbers, nested sequences of them, arrays.
 
-    Without ``dtype`` truth values become ``bool``, integers ``int64``, real numbers the default
-    dtype; what comes from NumPy keeps its own.  ``name``, an identifier, is what the tensor is
-    called in expressions.  Raises ValueError for ragged sequences.
+    Without ``dtype``, bools become ``bool``, integers ``int64`` and real numbers the default dtype;
+    NumPy's arrays keep their own.  ``name``, an identifier, is the tensor's name in expressions.
+    Raises ValueError for ragged sequences.
 
     >>> tensor([[1, 2], [3, 4]])
     tensor([[1, 2],
@@ -261,7 +261,7 @@ def tensor(
 
 
 def converted(data: object, kind: np.dtype | None, caller: str, copy: bool = True) -> np.ndarray:
-    """The data as an array of dtype ``kind``, or of the dtype it implies."""
+    """Return the data as an array of dtype ``kind``, or of the dtype that it implies."""
     if isinstance(data, Tensor):
         data = values_of(data)
     if isinstance(data, np.generic):
@@ -275,12 +275,12 @@ def converted(data: object, kind: np.dtype | None, caller: str, copy: bool = Tru
     shape, leaves = _leaves(data)
     if isinstance(leaves, np.ndarray):
         return as_kind(_usable(leaves), kind, False)
-    found = _implied(leaves)
-    return _filled(leaves, found if kind is None else kind, shape)
+    implied = _implied(leaves)
+    return _filled(leaves, implied if kind is None else kind, shape)
 
 
 def as_kind(array: np.ndarray, kind: np.dtype | None, copy: bool) -> np.ndarray:
-    """The array in another dtype, by C's conversions; always new memory for ``copy``."""
+    """Return the array in another dtype, by C's conversions; ``copy`` forces new memory."""
     before = noise()
     try:
         set_noise(SILENCE)
@@ -290,7 +290,7 @@ def as_kind(array: np.ndarray, kind: np.dtype | None, copy: bool) -> np.ndarray:
 
 
 def _usable(array: np.ndarray) -> np.ndarray:
-    """An array of NumPy that a tensor can hold as it is."""
+    """Return one of NumPy's arrays if a tensor can use it without a copy."""
     if array.dtype not in OF_NUMPY and array.dtype.newbyteorder("=") not in OF_NUMPY:
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{array.dtype.type.__name__}. The only "
@@ -327,7 +327,7 @@ _MOST_AXES = 64  # of NumPy's arrays
 
 
 def _leaves(data: Any) -> tuple[list[int], Any]:
-    """The shape of nested sequences, and what is in them, as a list or a whole array."""
+    """Return the shape of nested sequences, and their contents as a list or one array."""
     shape: list[int] = []
     level = [data]
     while _is_sequence(level[0]):
@@ -353,7 +353,7 @@ def _leaves(data: Any) -> tuple[list[int], Any]:
 
 
 def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Arrays of one shape as one; None for different shapes."""
+    """Join arrays of one shape to one; None for different shapes."""
     if len({a.shape for a in arrays}) > 1:
         return None
     kinds = [_usable(a).dtype for a in arrays]
@@ -364,7 +364,7 @@ def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray | None:
 
 
 def _implied(leaves: Sequence[object]) -> np.dtype:
-    """The dtype of numbers where none is asked for."""
+    """Return the dtype that numbers imply without a requested one."""
     kinds: dict[np.dtype, None] = {}
     for x in leaves:
         cls = type(x)
@@ -380,10 +380,10 @@ def _implied(leaves: Sequence[object]) -> np.dtype:
             raise TypeError(f"'{cls.__name__}' object cannot be interpreted as an integer")
         else:
             raise RuntimeError(f"Could not infer dtype of {cls.__name__}")
-    found = None
+    widest = None
     for k in kinds:
-        found = k if found is None else dtypes.wider(found, k)
-    return dtypes.default() if found is None else found
+        widest = k if widest is None else dtypes.wider(widest, k)
+    return dtypes.default() if widest is None else widest
 
 
 _SCALARS = frozenset((bool, int, float))
@@ -404,9 +404,9 @@ def _scalar(x: object) -> object:
 
 
 def cast_numbers(values: Sequence[Any], kind: np.dtype) -> np.ndarray:
-    """Python numbers as an array of dtype ``kind``.
+    """Return Python numbers as an array of dtype ``kind``.
 
-    Raises ValueError for what 64 bits do not hold, RuntimeError for what the dtype does not.
+    Raises ValueError for numbers beyond 64 bits, RuntimeError for numbers beyond the dtype.
     """
     before = noise()
     try:
@@ -431,7 +431,7 @@ def cast_numbers(values: Sequence[Any], kind: np.dtype) -> np.ndarray:
 
 
 def as_tensor(data: TensorLike, dtype: DtypeLike = None, device: DeviceLike = None) -> Tensor:
-    """The data as a tensor, sharing memory where it can: tensors as they are, arrays.
+    """Return the data as a tensor, without a copy if possible: tensors themselves, arrays.
 
     >>> as_tensor([1.0, 2.0])
     tensor([1., 2.])
@@ -451,7 +451,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """As ``as_tensor``; ``copy=True`` makes new memory.
+    """Return the data as a tensor, as ``as_tensor``; ``copy=True`` forces new memory.
 
     >>> asarray([1, 2])
     tensor([1, 2])
@@ -463,7 +463,7 @@ def asarray(
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor with the memory of a NumPy array.
+    """Return a tensor on the memory of a NumPy array.
 
     >>> a = np.zeros(2)
     >>> x = from_numpy(a)
@@ -481,7 +481,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 def scalar_tensor(
     s: Operand, *, dtype: DtypeLike = None, device: DeviceLike = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor without axes, of the default dtype unless another is asked for.
+    """Return a tensor without axes, of the default dtype unless ``dtype`` is another.
 
     >>> scalar_tensor(3)
     tensor(3.)
@@ -493,7 +493,7 @@ def scalar_tensor(
 
 @method("__init__")
 def construct(self: Tensor, *args: object, **kwargs: DeviceLike) -> None:
-    """What ``Tensor(...)`` makes: of lengths, of a sequence, or of another tensor."""
+    """Return the result of ``Tensor(...)``: from lengths, a sequence, or another tensor."""
     where = kwargs.pop("device", None)
     if kwargs:
         raise TypeError(
@@ -538,7 +538,7 @@ def zeros(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """A tensor of zeros.
+    """Return a tensor of zeros.
 
     >>> zeros(2, 3)
     tensor([[0., 0., 0.],
@@ -556,7 +556,7 @@ def ones(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """A tensor of ones.
+    """Return a tensor of ones.
 
     >>> ones((2,), dtype=dtypes.int64)
     tensor([1, 1])
@@ -573,7 +573,7 @@ def empty(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """A tensor whose values are to be written; until then they may be anything.
+    """Return a tensor with arbitrary values, to be written later.
 
     >>> empty(2, 3).shape
     torch.Size([2, 3])
@@ -591,7 +591,7 @@ def full(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """A tensor of one value, whose dtype it takes if none is given.
+    """Return a tensor filled with one value, whose dtype is the default.
 
     >>> full((2,), 3), full((2,), 0.5)
     (tensor([3, 3]), tensor([0.5000, 0.5000]))
@@ -618,7 +618,7 @@ def eye(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """The identity matrix, with ``n`` rows and ``m`` columns (as many if None).
+    """Return the identity matrix with ``n`` rows and ``m`` columns (``n`` for None).
 
     >>> eye(2)
     tensor([[1., 0.],
@@ -649,10 +649,10 @@ def arange(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """The numbers from ``start`` (0) up to ``end``, without it, by ``step`` (1).
+    """Return the numbers from ``start`` (0) up to ``end``, exclusive, by ``step`` (1).
 
-    Whole arguments make int64 numbers, others the default dtype.  Raises RuntimeError for a step
-    of zero or away from the end.
+    Integers give int64, other arguments the default dtype.  Raises RuntimeError for a step of zero
+    or away from the end.
 
     >>> arange(3), arange(1, 2, 0.5)
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
@@ -702,7 +702,7 @@ def _ranged(a: float, b: float, h: float, kind: np.dtype) -> np.ndarray:
 
 
 def _stepped(a: float, h: float, n: int, kind: np.dtype) -> np.ndarray:
-    """``a + h * i`` as PyTorch rounds it: whole pairs of vectors from their own, rounded, base."""
+    """Return ``a + h * i`` with PyTorch's roundings: full pairs of vectors from their own base."""
     i = np.arange(n)
     out = fused(i, h, a, dtypes.F64).astype(kind)
     width = 32 // max(kind.itemsize, 4)
@@ -713,7 +713,7 @@ def _stepped(a: float, h: float, n: int, kind: np.dtype) -> np.ndarray:
 
 
 def fused(x: Values, y: Values, z: Values, kind: np.dtype) -> np.ndarray:
-    """``x * y + z`` in a real dtype, rounded once, as far as there is a wider one."""
+    """Return ``x * y + z`` in a real dtype, rounded once if there is a wider dtype."""
     wide = np.longdouble if kind.itemsize == 8 else np.float64
     return np.asarray(np.multiply(x, y, dtype=wide) + z).astype(kind)
 
@@ -728,7 +728,7 @@ def linspace(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """``steps`` equidistant numbers from ``start`` to ``end``, both included.
+    """Return ``steps`` equidistant numbers from ``start`` to ``end``, both included.
 
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -739,7 +739,7 @@ def linspace(
 
 
 def _spaced(a: float, b: float, n: int | None, kind: np.dtype) -> np.ndarray:
-    """Both halves are counted from their own end, in the dtype itself."""
+    """Compute equidistant numbers, each half from its own end, in the dtype itself."""
     if n is None:
         raise TypeError("linspace(): argument 'steps' must be int")
     if n < 0:
@@ -768,7 +768,7 @@ def logspace(
     device: DeviceLike = None,
     out: object = None,
 ) -> Tensor:
-    """``base`` to equidistant powers from ``start`` to ``end``.
+    """Return ``base`` to equidistant powers from ``start`` to ``end``.
 
     >>> logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
@@ -797,7 +797,7 @@ def zeros_like(
     device: DeviceLike = None,
     memory_format: object = None,
 ) -> Tensor:
-    """Zeros of another tensor's shape and dtype.
+    """Return zeros of another tensor's shape and dtype.
 
     >>> zeros_like(ones(2))
     tensor([0., 0.])
@@ -813,7 +813,7 @@ def ones_like(
     device: DeviceLike = None,
     memory_format: object = None,
 ) -> Tensor:
-    """Ones of another tensor's shape and dtype.
+    """Return ones of another tensor's shape and dtype.
 
     >>> ones_like(zeros(2))
     tensor([1., 1.])
@@ -829,7 +829,7 @@ def empty_like(
     device: DeviceLike = None,
     memory_format: object = None,
 ) -> Tensor:
-    """A tensor of another's shape and dtype whose values are to be written.
+    """Return a tensor of another's shape and dtype with arbitrary values, to be written later.
 
     >>> empty_like(ones(2)).shape
     torch.Size([2])
@@ -846,7 +846,7 @@ def full_like(
     device: DeviceLike = None,
     memory_format: object = None,
 ) -> Tensor:
-    """A tensor of another's shape and dtype with one value.
+    """Return a tensor of another's shape and dtype filled with one value.
 
     >>> full_like(ones(2), 3)
     tensor([3., 3.])
@@ -865,7 +865,7 @@ def _new_tensor(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """A new leaf with a copy of the data, of this tensor's dtype."""
+    """Return a new leaf with a copy of the data, of this tensor's dtype."""
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use "
@@ -910,7 +910,7 @@ def _new_full(
     device: DeviceLike = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """As ``torch.full``, of this tensor's dtype."""
+    """Return the result of ``torch.full``, in this tensor's dtype."""
     kind = kind_of("new_full", dtype) or self._array.dtype
     value = number("new_full", "fill_value", fill_value)
     return made(_constant(sizes("new_full", (size,)), value, kind), requires_grad, device)
@@ -920,7 +920,7 @@ def _new_full(
 
 
 def is_tensor(obj: object) -> bool:
-    """Whether something is a Tensor.
+    """Return whether an object is a Tensor.
 
     >>> is_tensor(zeros(1)), is_tensor(1)
     (True, False)
@@ -929,7 +929,7 @@ def is_tensor(obj: object) -> bool:
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether a tensor was made in inference mode, and can never be part of a record.
+    """Return whether a tensor was created in inference mode, and no record can save it.
 
     >>> is_inference(zeros(1))
     False
@@ -939,7 +939,7 @@ def is_inference(input: Tensor) -> bool:
 
 @method()
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the elements are real numbers.
+    """Return whether the elements are real numbers.
 
     >>> is_floating_point(tensor(1.0)), is_floating_point(tensor(1))
     (True, False)
@@ -948,7 +948,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 
 def result_type(tensor1: Operand, tensor2: Operand) -> Dtype:
-    """The dtype in which two tensors or numbers meet.
+    """Return the common dtype of two tensors or numbers.
 
     >>> result_type(tensor([1]), 2.0)
     torch.float32
@@ -965,7 +965,7 @@ def result_type(tensor1: Operand, tensor2: Operand) -> Dtype:
 
 
 class finfo:  # noqa: N801
-    """The limits of a real dtype, the default one if none is given.
+    """The limits of a real dtype, by default of the default dtype.
 
     >>> finfo(dtypes.float32).eps
     1.1920928955078125e-07

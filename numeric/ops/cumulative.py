@@ -28,7 +28,7 @@ __all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp"]
 def _running(
     name: str, function: Callable[..., Expr], kernel: Callable[..., np.ndarray], **options: Any
 ) -> Op:
-    """The operation of running results; of a tensor without axes it is the tensor."""
+    """Return the operation of running results; a tensor without axes is its own result."""
     return Op(
         name,
         lambda x, axis: function(x, axis) if x.ndim else x,
@@ -59,9 +59,9 @@ def cumsum(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """The running sums along the axis ``dim``; integers and truth values as int64.
+    """Return the running sums along the axis ``dim``; integers and bools give int64.
 
-    Raises IndexError for an axis that there is not.
+    Raises IndexError for an axis that does not exist.
 
     >>> import numeric as torch
     >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), dim=0).tolist()
@@ -78,7 +78,7 @@ def cumprod(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """The running products along the axis ``dim``; derivatives hold at zeros too.
+    """Return the running products along the axis ``dim``; derivatives hold at zeros, too.
 
     >>> import numeric as torch
     >>> torch.cumprod(torch.tensor([1.0, 2.0, 3.0]), dim=0).tolist()
@@ -89,7 +89,7 @@ def cumprod(
 
 @method()
 def logcumsumexp(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> Tensor:
-    """``log(cumsum(exp(x)))`` along the axis ``dim``, without overflow.
+    """Return ``log(cumsum(exp(x)))`` along the axis ``dim``, without overflow.
 
     Raises NotImplementedError for integers.
 
@@ -104,7 +104,7 @@ def logcumsumexp(input: Tensor, dim: SupportsIndex | None = None, **names: objec
 
 
 def _latest(a: np.ndarray, axis: int, ufunc: np.ufunc) -> np.ndarray:
-    """The places of the running extremes: of equal ones the last; a nan stays."""
+    """Return the places of the running extremes: of ties the last; a nan stays."""
     if not a.ndim:
         return np.zeros((), np.int64)
     shape = [1] * a.ndim
@@ -130,9 +130,9 @@ def _extreme(
 
 @method()
 def cummax(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> Any:
-    """The largest elements so far along ``dim``, and their places: (values, indices).
+    """Return the running maximum along ``dim``, and its places: (values, indices).
 
-    Of equal ones the last counts.
+    Of ties the last place counts.
 
     >>> import numeric as torch
     >>> torch.cummax(torch.tensor([1.0, 3.0, 2.0]), dim=0).values.tolist()
@@ -143,9 +143,9 @@ def cummax(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> 
 
 @method()
 def cummin(input: Tensor, dim: SupportsIndex | None = None, **names: object) -> Any:
-    """The smallest elements so far along ``dim``, and their places: (values, indices).
+    """Return the running minimum along ``dim``, and its places: (values, indices).
 
-    Of equal ones the last counts.
+    Of ties the last place counts.
 
     >>> import numeric as torch
     >>> torch.cummin(torch.tensor([2.0, 3.0, 1.0]), dim=0).indices.tolist()
@@ -181,10 +181,10 @@ def diff(
     append: Tensor | None = None,
     **names: object,
 ) -> Tensor:
-    """The differences of neighbours along ``dim``, taken ``n`` times.
+    """Return the differences of neighbours along ``dim``, taken ``n`` times.
 
-    ``prepend`` and ``append`` are put before and behind ``input`` first.  Raises RuntimeError for
-    a tensor without axes and a negative ``n``.
+    ``prepend`` and ``append`` are first joined to the ends of ``input``.  Raises RuntimeError for a
+    tensor without axes and a negative ``n``.
 
     >>> import numeric as torch
     >>> torch.diff(torch.tensor([1.0, 3.0, 2.0])).tolist()

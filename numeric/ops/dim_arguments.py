@@ -15,9 +15,9 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def axis_of(dim: SupportsIndex, ndim: int) -> int:
-    """A dimension counted from the front; without any, 0 and -1 are allowed.
+    """Return a dimension counted from the front; 0 and -1 are allowed without any dimension.
 
-    Raises IndexError for one that is out of range.
+    Raises IndexError for a dimension out of range.
 
     >>> axis_of(-1, 3)
     2
@@ -32,7 +32,7 @@ def axis_of(dim: SupportsIndex, ndim: int) -> int:
 
 
 def axes_of(dims: Dims, ndim: int) -> tuple[int, ...]:
-    """Different dimensions, counted from the front.
+    """Return distinct dimensions, counted from the front.
 
     >>> axes_of((0, -1), 3), axes_of(1, 3)
     ((0, 2), (1,))
@@ -46,7 +46,7 @@ def axes_of(dims: Dims, ndim: int) -> tuple[int, ...]:
 
 
 def is_index(x: object) -> bool:
-    """Whether something is an integer, as places and lengths are.
+    """Whether an object is an integer that may be a place or a length.
 
     >>> is_index(True), is_index(1.0)
     (True, False)
@@ -59,9 +59,9 @@ def is_index(x: object) -> bool:
 
 
 def sizes_of(given: Sequence[Any], name: str = "", argument: str = "size") -> tuple[int, ...]:
-    """Lengths that are arguments one by one, or one sequence of them.
+    """Return lengths that are separate arguments, or one sequence.
 
-    Raises TypeError for what is no integer, in the name of a function and its argument.
+    Raises TypeError for an object that is no integer, naming a function and its argument.
 
     >>> sizes_of((2, 3)), sizes_of(([2, 3],))
     ((2, 3), (2, 3))
@@ -81,7 +81,7 @@ def sizes_of(given: Sequence[Any], name: str = "", argument: str = "size") -> tu
 
 
 def by_axis(function: F) -> F:
-    """A decorator: the argument ``dim`` may be called ``axis``, too."""
+    """Decorate a function whose argument ``dim`` may be called ``axis``, too."""
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reading and writing at places that Tensors of indices and masks say."""
+"""Read and write elements at Tensors of indices and masks."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ SCATTER_NUMBER = filling_op("scatter_number", "ScatterBackward1")
 
 
 def _along(places: np.ndarray, dim: int, shape: Sequence[int]) -> np.ndarray:
-    """Flat places of the elements at ``places`` along a dimension and at their own otherwise."""
+    """Return flat places: ``places`` along a dimension, and each element's own place otherwise."""
     grid = np.ogrid[tuple([slice(n) for n in places.shape])]
     return flat_index({k: places if k == dim else grid[k] for k in range(len(shape))}, shape)
 
@@ -104,7 +104,7 @@ def _integers(name: str, x: Tensor, wide: bool = False) -> np.ndarray:
 
 @method()
 def copy_(self: Tensor, src: Operand, non_blocking: bool = False) -> Tensor:
-    """Write ``src``, broadcast and in this dtype.
+    """Write ``src``, broadcast and converted to this dtype, into the tensor.
 
     >>> import numeric as torch
     >>> torch.zeros(2).copy_(torch.tensor([1, 2])).tolist()
@@ -132,7 +132,7 @@ def _mask(name: str, mask: Tensor) -> np.ndarray:
 
 
 def _value(name: str, value: Operand | None, kind: np.dtype) -> Operand | None:
-    """What all elements of dtype ``kind`` at some places become."""
+    """Return the value that elements of dtype ``kind`` at some places get."""
     array = value._array if isinstance(value, Tensor) else value
     if isinstance(array, np.ndarray | Shadow) and array.ndim:
         raise RuntimeError(
@@ -147,7 +147,7 @@ def _value(name: str, value: Operand | None, kind: np.dtype) -> Operand | None:
 
 @method()
 def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
-    """One value where the mask holds, ``input`` elsewhere.
+    """Return ``input`` with one value where the mask holds.
 
     >>> import numeric as torch
     >>> torch.masked_fill(torch.tensor([1.0, 2.0]), torch.tensor([True, False]), 0).tolist()
@@ -161,7 +161,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Operand) -> Tensor:
 
 @method()
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask holds, in C order.
+    """Return the elements where the mask holds, in C order.
 
     >>> import numeric as torch
     >>> torch.masked_select(torch.tensor([1.0, 2.0]), torch.tensor([True, False])).tolist()
@@ -178,7 +178,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @method()
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The first elements of ``source`` where the mask holds, ``input`` elsewhere.
+    """Return ``input`` with the first elements of ``source`` where the mask holds.
 
     >>> import numeric as torch
     >>> mask = torch.tensor([False, True])
@@ -203,15 +203,15 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @method()
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The places of the elements that are not zero: a row each, or a vector per dimension.
+    """Return the places of elements other than zero: a row each, or a vector per dimension.
 
     >>> import numeric as torch
     >>> torch.nonzero(torch.tensor([0, 5, 6])).tolist()
     [[1], [2]]
     """
     if as_tuple:
-        found = np.atleast_1d(values_of(input)).nonzero()
-        return tuple([wrap(np.ascontiguousarray(i)) for i in found])
+        indices = np.atleast_1d(values_of(input)).nonzero()
+        return tuple([wrap(np.ascontiguousarray(i)) for i in indices])
     if not input._array.ndim:
         return wrap(np.zeros((int(values_of(input).item() != 0), 0), dtype=np.int64))
     return wrap(np.argwhere(values_of(input)).astype(np.int64))
@@ -219,7 +219,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 @method()
 def argwhere(input: Tensor) -> Tensor:
-    """The places of the elements that are not zero, a row each.
+    """Return the places of elements other than zero, a row each.
 
     >>> import numeric as torch
     >>> torch.argwhere(torch.tensor([0, 5])).tolist()
@@ -241,7 +241,7 @@ def _vector(name: str, at: Tensor) -> np.ndarray:
 @method()
 @by_axis
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The places of a dimension that a vector of indices says.
+    """Return the slices of a dimension at a vector of indices.
 
     >>> import numeric as torch
     >>> torch.index_select(torch.tensor([5.0, 6.0]), 0, torch.tensor([1, 1])).tolist()
@@ -282,7 +282,7 @@ def _check_source(name: str, x: Tensor, k: int, at: np.ndarray, source: Tensor) 
 def index_add(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1
 ) -> Tensor:
-    """``alpha * source`` added at places of a dimension.
+    """Return ``input`` with ``alpha * source`` added at places of a dimension.
 
     >>> import numeric as torch
     >>> torch.index_add(torch.zeros(2), 0, torch.tensor([1, 1]), torch.ones(2)).tolist()
@@ -306,7 +306,7 @@ def index_add(
 @method()
 @by_axis
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """``source`` written to places of a dimension.
+    """Return ``input`` with ``source`` written to places of a dimension.
 
     >>> import numeric as torch
     >>> torch.index_copy(torch.zeros(2), 0, torch.tensor([1]), torch.ones(1)).tolist()
@@ -328,7 +328,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @method()
 @by_axis
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Operand) -> Tensor:
-    """One value at places of a dimension.
+    """Return ``input`` with one value at places of a dimension.
 
     >>> import numeric as torch
     >>> torch.index_fill(torch.zeros(2), 0, torch.tensor([1]), 5).tolist()
@@ -353,7 +353,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Operand) -> Tensor
 @method()
 @by_axis
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """For each index the element there along a dimension, at its own place otherwise.
+    """Return for each index the element there along a dimension, at its own place otherwise.
 
     >>> import numeric as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -383,7 +383,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def _scattered(
     name: str, op: Op, x: Tensor, dim: int, at: Tensor, src: Tensor
 ) -> tuple[int, np.ndarray]:
-    """The dimension and the places, after all checks; what has no axes counts as a vector."""
+    """Return the dimension and the places, after all checks; a scalar counts as a vector."""
     shape = x._array.shape or (1,)
     k, places = axis_of(dim, x._array.ndim), np.atleast_1d(_integers("scatter", at))
     same_dtype(x, src, "scatter(): Expected self.dtype to be equal to src.dtype")
@@ -417,9 +417,9 @@ def scatter(
     value: Operand | None = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """``src`` written to the places along a dimension that ``index`` says, or one value.
+    """Return ``input`` with ``src``, or one value, at the places ``index`` along a dimension.
 
-    ``reduce``: "add" or "multiply" with what is there.
+    ``reduce`` is "add" or "multiply", to combine them with the present values.
 
     >>> import numeric as torch
     >>> torch.scatter(torch.zeros(3), 0, torch.tensor([2, 0]), torch.tensor([5.0, 6.0])).tolist()
@@ -458,7 +458,7 @@ def _elementwise(
 
 
 def _reduced(x: Tensor, dim: int, at: Tensor, src: Operand | None, how: str) -> Tensor:
-    """What is there, plus or times what is scattered; not differentiable, as in PyTorch."""
+    """Combine present and scattered values by + or *; not differentiable, as in PyTorch."""
     if how not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if not isinstance(src, Tensor):
@@ -479,7 +479,7 @@ def _reduced(x: Tensor, dim: int, at: Tensor, src: Operand | None, how: str) -> 
 @method()
 @by_axis
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``src`` added at the places along a dimension that ``index`` says.
+    """Return ``input`` with ``src`` added at the places ``index`` along a dimension.
 
     >>> import numeric as torch
     >>> torch.scatter_add(torch.zeros(2), 0, torch.tensor([1, 1]), torch.ones(2)).tolist()
@@ -491,7 +491,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 @method()
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The elements at places in C order; negative ones count from the end.
+    """Return the elements at places in C order; negative places count from the end.
 
     >>> import numeric as torch
     >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, -1])).tolist()
@@ -515,9 +515,9 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @method()
 @by_axis
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """As ``gather``, both broadcast apart from the dimension; of all in a row without one.
+    """Gather with operands broadcast apart from the dimension; without one, from the flat input.
 
-    With a dimension, indices outside are taken modulo its length.
+    With a dimension, indices out of range are taken modulo its length.
 
     >>> import numeric as torch
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -545,11 +545,11 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 def _one_mask(indices: Iterable[object]) -> bool:
-    """Whether a single boolean array is all that indexes, besides slices and numbers."""
-    found = [i for i in indices if not (i is None or i is ... or isinstance(i, slice | int))]
-    if len(found) != 1:
+    """Whether the only index, besides slices and numbers, is one boolean array."""
+    arrays = [i for i in indices if not (i is None or i is ... or isinstance(i, slice | int))]
+    if len(arrays) != 1:
         return False
-    mask = found[0]
+    mask = arrays[0]
     return (mask._array if isinstance(mask, Tensor) else np.asarray(mask)).dtype == np.bool_
 
 
@@ -560,7 +560,7 @@ def _put(
     accumulate: bool,
     indices: Iterable[object],
 ) -> Tensor:
-    """``x`` with values at places of the dimensions that ``arrays`` index."""
+    """Return ``x`` with values at places of the dimensions that ``arrays`` index."""
     shape, dims = x._array.shape, tuple(arrays)
     kind = x._array.dtype
     if v._array.dtype != kind and v._array.size == 1 and not accumulate and _one_mask(indices):
@@ -590,7 +590,7 @@ def _put(
 
 
 def put_at(x: Tensor, arrays: Mapping[int, np.ndarray], v: Tensor, at: Sequence[object]) -> None:
-    """Write values, in place, where arrays that are in bounds index dimensions."""
+    """Write values in place at arrays of indices, which must be in bounds."""
     write(x, lambda old: watched(_put(old, arrays, v, False, at), at), "index_put_")
 
 
@@ -598,7 +598,7 @@ def put_at(x: Tensor, arrays: Mapping[int, np.ndarray], v: Tensor, at: Sequence[
 def index_put(
     input: Tensor, indices: Iterable[object], values: Tensor, accumulate: bool = False
 ) -> Tensor:
-    """``values`` at ``input[indices]``; added to what is there with ``accumulate``.
+    """Return ``input`` with ``values`` at ``input[indices]``; ``accumulate`` adds them.
 
     >>> import numeric as torch
     >>> places = (torch.tensor([1, 1]),)

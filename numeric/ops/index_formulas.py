@@ -1,4 +1,4 @@
-"""Formulas of reading and writing at places, whose indices are an operand."""
+"""Formulas of reads and writes at places, with the indices as an operand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WHOLE = slice(None)
 
 
 def _block(dims: Sequence[int]) -> int:
-    """Before which of the other axes the axes of the index come."""
+    """Return the position of the index's axes among the other axes."""
     return dims[0] if dims[-1] - dims[0] < len(dims) else 0
 
 
@@ -58,7 +58,7 @@ def _read(x: Expr, places: Expr, dims: tuple[int, ...]) -> Expr:
 
 
 def _spread(x: Expr, v: Expr, places: Expr, dims: tuple[int, ...], fit: str) -> Expr:
-    """Zeros of the shape of x, with v added at the places: the transpose of reading."""
+    """Return zeros of the shape of x with v added at the places: the transpose of reading."""
     t = dummy(x)
     y = _read(t, places, dims)
     (flow,) = pullback([y], [t], [Flow(1 * _fitted(v, y.shape, fit, sd), NONE)])
@@ -66,7 +66,7 @@ def _spread(x: Expr, v: Expr, places: Expr, dims: tuple[int, ...], fit: str) -> 
 
 
 def _fitted(v: Any, shape: Any, fit: str, namespace: Any) -> Any:
-    """A value for places of this shape: broadcast, or a corner of it, or its first elements."""
+    """Fit a value to places of this shape: broadcast it, or take a corner or its first elements."""
     if fit == "corner":
         return v[tuple([slice(n) for n in shape])] if v.shape != shape else v
     if fit == "first":
@@ -75,7 +75,7 @@ def _fitted(v: Any, shape: Any, fit: str, namespace: Any) -> Any:
 
 
 def merged_key(places: np.ndarray, shape: Sequence[int], dims: tuple[int, ...]) -> tuple[Any, ...]:
-    """The merged index as NumPy's key."""
+    """Return the merged index as a key for NumPy."""
     lengths = [shape[k] for k in dims]
     arrays = (places,) if len(dims) == 1 else np.unravel_index(places, lengths)
     key: list[slice | np.ndarray] = [_WHOLE] * (dims[-1] + 1)
@@ -85,20 +85,20 @@ def merged_key(places: np.ndarray, shape: Sequence[int], dims: tuple[int, ...]) 
 
 
 def read_kernel(a: np.ndarray, places: np.ndarray, dims: tuple[int, ...]) -> np.ndarray:
-    """What ``_read`` builds, by NumPy's indexing.
+    """Compute the result of ``_read`` by NumPy's indexing.
 
-    NumPy puts the dimension of the index first in memory, PyTorch leaves it where it is.
+    NumPy puts the dimension of the index first in memory, PyTorch does not move it.
     """
     return np.asarray(a[merged_key(places, a.shape, dims)], order="C")
 
 
 def indexed_op(name: str, kernel: Callable[..., np.ndarray] | None = None, **options: Any) -> Op:
-    """An op that reads: operands are x and the index, the parameter is ``dims``."""
+    """Return an op that reads: operands x and the index, parameter ``dims``."""
     return Op(name, _read, kernel, promotion=None, **options)
 
 
 def writing_op(name: str, **options: Any) -> Op:
-    """An op that writes: operands x, values, index, and where it writes; parameters dims, fit."""
+    """Return an op that writes: operands x, values, index, mask of writes; parameters dims, fit."""
 
     def build(x: Expr, v: Expr, places: Expr, inside: Expr, *params: Any) -> Expr:
         return sd.where(inside, _spread(x, v, places, *params), x)
@@ -119,7 +119,7 @@ def writing_op(name: str, **options: Any) -> Op:
 
 
 def adding_op(name: str, **options: Any) -> Op:
-    """An op that adds: operands x, values, index; parameters dims, fit."""
+    """Return an op that adds: operands x, values, index; parameters dims, fit."""
 
     def build(x: Expr, v: Expr, places: Expr, *params: Any) -> Expr:
         return x + _spread(x, v, places, *params)
@@ -137,7 +137,7 @@ def adding_op(name: str, **options: Any) -> Op:
 
 
 def filling_op(name: str, label: str) -> Op:
-    """An op with one value where a mask holds: operands are x, the mask and the value."""
+    """Return an op that fills where a mask holds: operands x, the mask and the value."""
 
     def build(x: Expr, mask: Expr, value: Expr) -> Expr:
         return sd.where(mask, value, x)
@@ -146,7 +146,7 @@ def filling_op(name: str, label: str) -> Op:
 
 
 def part_shape(a: np.ndarray, places: np.ndarray, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what is read at places.
+    """Return the shape of the elements read at places.
 
     >>> part_shape(np.zeros((2, 3, 4)), np.zeros((5, 6)), (1,))
     (2, 5, 6, 4)
@@ -157,7 +157,7 @@ def part_shape(a: np.ndarray, places: np.ndarray, dims: tuple[int, ...]) -> tupl
 
 
 def _copied(a: np.ndarray, source: np.ndarray) -> np.ndarray:
-    """The source in the dtype of ``a``, which the expression does not tell."""
+    """Return the source in the dtype of ``a``, which the expression does not determine."""
     out = np.empty_like(a)
     np.copyto(out, source, casting="unsafe")
     return out
@@ -177,7 +177,7 @@ MASKED_FILLS, INDEX_FILLS = (
 
 
 def flat_index(arrays: Mapping[int, np.ndarray], shape: Sequence[int]) -> np.ndarray:
-    """Indices of some axes as those of the axes merged into one; always new memory.
+    """Return indices of some axes as indices of the merged axis; always new memory.
 
     >>> flat_index({0: np.array([1]), 1: np.array([2])}, (2, 3)).tolist()
     [5]
@@ -190,7 +190,7 @@ def flat_index(arrays: Mapping[int, np.ndarray], shape: Sequence[int]) -> np.nda
 
 
 def noted(arrays: dict[int, np.ndarray], dim: int, part: np.ndarray, shape: Sequence[int]) -> int:
-    """Add an array of indices, or those of a mask, for a dimension; the dimension after it.
+    """Add an array of indices, or those of a mask, for a dimension; return the next dimension.
 
     Raises IndexError for a mask of another shape.
 
@@ -212,9 +212,9 @@ def noted(arrays: dict[int, np.ndarray], dim: int, part: np.ndarray, shape: Sequ
 
 
 def in_bounds(arrays: dict[int, np.ndarray], shape: Sequence[int]) -> dict[int, np.ndarray]:
-    """The arrays, broadcast and not negative.
+    """Return the arrays, broadcast and not negative.
 
-    Raises IndexError for those out of bounds.
+    Raises IndexError for indices out of bounds.
 
     >>> in_bounds({0: np.array([-1])}, (2, 3))
     {0: array([1])}
@@ -245,13 +245,13 @@ def same_dtype(x: Tensor, v: Tensor, text: str) -> None:
 
 
 def is_recorded(*operands: Tensor) -> bool:
-    """Whether an operation on the operands is recorded, or its formula is asked for."""
+    """Whether an operation on the operands is recorded, or its formula is needed."""
     mode = current()
     return mode.tracing is not None or (mode.grad and any(x._rg for x in operands))
 
 
 def read_flat(op: Op, x: Tensor, flat: np.ndarray) -> Tensor:
-    """The elements at places in C order."""
+    """Return the elements at places in C order."""
     dims = tuple(range(x._array.ndim))
     if not dims:
         x, dims = x.reshape(1), (0,)
@@ -261,7 +261,7 @@ def read_flat(op: Op, x: Tensor, flat: np.ndarray) -> Tensor:
 def written(
     op: Op, x: Tensor, v: Tensor, flat: np.ndarray, dims: tuple[int, ...], fit: str = "broadcast"
 ) -> Tensor:
-    """``x`` with ``v`` at places; of repeated ones the last, and only it, counts."""
+    """Return ``x`` with ``v`` at places; only the last of repeated places counts."""
     inside = np.zeros(x._array.shape, dtype=bool)
     if is_recorded(x, v):
         inside[merged_key(flat, x._array.shape, dims)] = True
@@ -273,7 +273,7 @@ def written(
 def _last_ones(
     x: Tensor, v: Tensor, flat: np.ndarray, dims: tuple[int, ...], fit: str
 ) -> tuple[Tensor, str]:
-    """The values, zeros where a later one goes to the same place."""
+    """Return the values, with zeros where a later value has the same place."""
     places = flat.ravel()
     _, last = np.unique(places[::-1], return_index=True)
     if len(last) == len(places):
@@ -295,12 +295,12 @@ def _last_ones(
 def added(
     op: Op, x: Tensor, v: Tensor, flat: np.ndarray, dims: tuple[int, ...], fit: str
 ) -> Tensor:
-    """``x`` with ``v`` added at places."""
+    """Return ``x`` with ``v`` added at places."""
     return apply(op, (x, v, flat), (dims, fit))
 
 
 def watched(out: Tensor, at: Iterable[object]) -> Tensor:
-    """``out``, whose record will notice if index Tensors among ``at`` were changed in place."""
+    """Return ``out``, whose record checks index Tensors among ``at`` for changes in place."""
     node = out._edge
     if out._rg and getattr(node, "saved", None):
         pairs = [(v, v[0]) for v in (counter(x) for x in at if isinstance(x, Tensor))]

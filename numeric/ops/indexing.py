@@ -1,8 +1,8 @@
-"""Indexing: reading and writing at places.
+"""Indexing: read and write elements by keys in brackets.
 
-Integers, slices and None make views, one after the other; arrays of indices then copy.  They are
-indices of one axis, into which the axes that they index are merged, so that one formula, in which
-the indices are an operand, serves every array of them.
+Integers, slices and None make views, one after the other; arrays of indices then copy.  The axes
+that the arrays index are merged into one, and so are the arrays.  So one formula, with the indices
+as an operand, serves all arrays.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ZERO_DIM = (
 
 
 def _parts(key: object) -> tuple[object, ...]:
-    """The entries of a key; a list that contains more than numbers is a tuple."""
+    """Return the entries of a key; a list of other objects than numbers counts as a tuple."""
     if isinstance(key, tuple):
         return key
     if (
@@ -62,7 +62,7 @@ def _parts(key: object) -> tuple[object, ...]:
 
 
 def _part(x: object) -> Any:
-    """An entry as None, Ellipsis, a slice, an int, or an array of integers or booleans."""
+    """Return an entry as None, Ellipsis, a slice, an int, or an array of integers or bools."""
     if x is None or x is Ellipsis or x.__class__ is slice or x.__class__ is int:
         return x
     if isinstance(x, bool):
@@ -97,7 +97,7 @@ def _part(x: object) -> Any:
 
 
 def _plain(x: object) -> Any:
-    """A sequence, with Tensors of one integer as numbers."""
+    """Return a sequence with Tensors of one integer as numbers."""
     if isinstance(x, list | tuple):
         return [_plain(y) for y in x]
     return values_of(x) if isinstance(x, Tensor) else x
@@ -130,9 +130,9 @@ def _bounds(part: slice, length: int) -> tuple[int, int, int]:
 
 
 def _viewed(x: Tensor, key: object, alone: bool) -> tuple[Tensor, dict[int, np.ndarray]]:
-    """The view that the key's integers, slices and None make, and arrays by dimensions of it.
+    """Return the view by the key's integers, slices and None, and index arrays by dimension.
 
-    A slice that is a whole dimension makes a view only where it is ``alone`` the key.
+    A slice of a full dimension makes a view only if it is ``alone`` the key.
     """
     parts = [_part(p) for p in _parts(key)]
     used = sum(_axes_used(p) for p in parts)
@@ -179,7 +179,7 @@ _BASIC = (int, slice, type(None), type(Ellipsis))
 
 
 def _quick(x: Tensor, key: Any) -> Tensor | None:
-    """A view without a record; None where there may be more to it."""
+    """Return a view without a record, or None for a key that may need more."""
     parts = key if key.__class__ is tuple else (key,)
     for part in parts:
         if part.__class__ not in _BASIC:
@@ -198,7 +198,7 @@ def _quick(x: Tensor, key: Any) -> Tensor | None:
 
 @method("__getitem__")
 def _getitem(self: Tensor, key: object) -> Tensor:
-    """The part of the tensor that a key says: a view, unless there are arrays of indices."""
+    """Return the part of the tensor at a key: a view, or a copy for arrays of indices."""
     mode = current()
     recorded = (self._rg and mode.grad) or mode.tracing is not None
     if not recorded:
@@ -222,7 +222,7 @@ def _getitem(self: Tensor, key: object) -> Tensor:
 
 @method("__setitem__")
 def _setitem(self: Tensor, key: object, value: Operand) -> None:
-    """Write a value, broadcast, where ``self[key]`` is."""
+    """Write a value, broadcast, to ``self[key]``."""
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | np.number | np.bool_):
             raise TypeError(
@@ -246,7 +246,7 @@ def _setitem(self: Tensor, key: object, value: Operand) -> None:
 
 
 def _without_ones(value: Tensor, more: int) -> Tensor:
-    """The value without dimensions of length 1 in front, as many as are too many."""
+    """Return the value without excess leading dimensions of length 1."""
     shape = value._array.shape
     k = 0
     while k < more and shape[k] == 1:

@@ -1,8 +1,7 @@
 """Inverses, determinants and decompositions of matrices: operations and their NumPy kernels.
 
-Where a result is not unique, as the signs of eigenvectors are not, it is LAPACK's.  Where a
-derivative does not exist the cotangents are inf or nan, as IEEE arithmetic has it; nothing is
-raised in a backward pass.
+LAPACK determines results that are not unique, such as the signs of eigenvectors.  If a derivative
+does not exist, the cotangents are inf or nan by IEEE arithmetic; a backward pass never raises.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__: list[str] = []
 
 
 class LinAlgError(RuntimeError):
-    """A matrix that has no inverse, no Cholesky factor, no singular values ..."""
+    """A matrix without an inverse, a Cholesky factor or another requested result."""
 
 
 LinAlgError.__module__ = "numeric.linalg"
@@ -47,14 +46,14 @@ def _fail(
 ) -> NoReturn:
     """Raise LinAlgError for the first matrix of ``a`` for which ``broken`` is not 0."""
     stack = a.reshape((-1, *a.shape[-2:]))
-    found = [(i, broken(m)) for i, m in enumerate(stack)]
-    i, what = next(((i, b) for i, b in found if b), (0, 1))
+    failures = [(i, broken(m)) for i, m in enumerate(stack)]
+    i, what = next(((i, b) for i, b in failures if b), (0, 1))
     batch = f"(Batch element {i}): " if a.ndim > 2 else ""
     raise LinAlgError(f"{name}: {batch}{says.format(what)}{where}") from None
 
 
 def _zero_pivot(a: Array) -> int:
-    """The number, from 1, of the first pivot of Gauss's elimination that is 0; 0 for none."""
+    """Return the number, from 1, of the first zero pivot of Gaussian elimination; 0 for none."""
     u = a.copy()
     for k in range(len(u)):
         p = k + int(np.argmax(abs(u[k:, k])))
@@ -66,22 +65,22 @@ def _zero_pivot(a: Array) -> int:
 
 
 def singular(a: Array) -> Array:
-    """Which matrices have no inverse.
+    """Return a mask of the matrices without an inverse.
 
     >>> singular(np.array([[[1.0, 2.0], [2.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]])).tolist()
     [True, False]
     """
-    found = np.zeros(a.shape[:-2], bool)
-    for i in np.ndindex(found.shape):
+    mask = np.zeros(a.shape[:-2], bool)
+    for i in np.ndindex(mask.shape):
         try:
             np.linalg.inv(a[i])
         except np.linalg.LinAlgError:
-            found[i] = True
-    return found
+            mask[i] = True
+    return mask
 
 
 def _not_positive(a: Array) -> int:
-    """The order of the first leading minor without a Cholesky factor; 0 for none."""
+    """Return the order of the first leading minor without a Cholesky factor; 0 for none."""
     for k in range(1, len(a) + 1):
         try:
             if np.isnan(np.linalg.cholesky(a[:k, :k])).any():
@@ -126,7 +125,7 @@ def _triangle(a: Array, upper: bool, unit: bool) -> Array:
 
 
 def _substituted(t: Array, b: Array, upper: bool) -> Array:
-    """``x`` with ``t x = b``; inf and nan where the diagonal has zeros."""
+    """Return the ``x`` with ``t x = b``; inf and nan if the diagonal has zeros."""
     try:
         return np.linalg.solve(t, b)
     except np.linalg.LinAlgError:
@@ -186,7 +185,7 @@ def _finite(a: Array) -> None:
 
 
 def svd(a: Array, full: bool) -> tuple[Array, Array, Array]:
-    """``U``, ``S`` and ``Vh``.  Raises LinAlgError for entries that are not finite."""
+    """Return ``U``, ``S`` and ``Vh``.  Raises LinAlgError for entries that are not finite."""
     _finite(a)
     u, s, vh = np.linalg.svd(a, full_matrices=full)
     return u, s, vh
@@ -200,7 +199,7 @@ def _values(a: Array, uplo: Literal["L", "U"]) -> Array:
 
 
 def svdvals(a: Array) -> Array:
-    """The singular values.  Raises LinAlgError for entries that are not finite."""
+    """Return the singular values.  Raises LinAlgError for entries that are not finite."""
     _finite(a)
     return np.linalg.svd(a, compute_uv=False)
 
@@ -258,7 +257,7 @@ def _solution(a: Expr, b: Expr, left: bool, vector: bool) -> Expr:
 
 
 def _solved(a: Expr, b: Expr, y: Expr, left: bool, vector: bool) -> dict[Expr, Expr]:
-    """What the rule knows the solution by: as columns."""
+    """Return the solution in the form that the rule recognises: as columns."""
     if vector:
         return {sd.solve(a, sd.expand_dims(b, -1)): sd.expand_dims(y, -1)}
     if left:
@@ -292,7 +291,7 @@ def _least_squares(
 
 
 def _svd_formula(x: Any, rest: Expr | None = None) -> tuple[Expr, Expr, Expr]:
-    """With vectors ``rest`` beyond the singular values, which count as constants."""
+    """Build the SVD with vectors ``rest`` beyond the singular values, which count as constants."""
     u, s, vh = sd.svd(x)
     if rest is None:
         return u, s, vh
@@ -314,7 +313,7 @@ def _orthogonal(x: Expr, mode: str, rest: Expr | None = None) -> tuple[Expr, Exp
 
 
 def _gaps(values: Expr, sign: int, diagonal: bool) -> Expr:
-    """As an op of differentials has it, ``1/(x_j + sign x_i)``; but inf where two cancel."""
+    """Return ``1/(x_j + sign x_i)`` as an op of differentials does, but inf where both cancel."""
     rows, columns = sd.expand_dims(values, -1), sd.expand_dims(values, -2)
     difference = columns + sign * rows
     if diagonal:
@@ -348,7 +347,7 @@ def _svd_known(x: Expr, *others: Expr) -> dict[Expr, Expr]:
 
 
 def _adjugate(x: Expr) -> Expr:
-    """The inverse as the transposed cofactors by the determinant, which may be 0."""
+    """Return the inverse as transposed cofactors divided by the determinant, which may be 0."""
     cofactors = opaque(ops.opaque_op(opaque_ops.Cofactor), x)
     return sd.matrix_transpose(cofactors) / sd.expand_dims(sd.det(x), (-2, -1))
 
@@ -361,7 +360,7 @@ def _cholesky_known(x: Expr, y: Expr, upper: bool) -> dict[Expr, Expr]:
 
 
 class _Singular(Node):
-    """There the derivative does not exist, and is nan."""
+    """A node whose derivative does not exist for singular matrices, where it is nan."""
 
     __slots__ = ()
 
@@ -385,7 +384,7 @@ class _Singular(Node):
 
 
 class _Slogdet(_Singular):
-    """Nothing comes back by the sign, and by log |det| what the limit is."""
+    """A node that pulls nothing back from the sign, and uses the limit for log |det|."""
 
     __slots__ = ()
 
@@ -412,7 +411,7 @@ class _Slogdet(_Singular):
 
 
 def _refusing(says: str) -> type[Node]:
-    """Nodes that have no derivative."""
+    """Create a class of nodes without a derivative."""
 
     class Refusing(Node):
         __slots__ = ()

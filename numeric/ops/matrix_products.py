@@ -1,6 +1,6 @@
 """Products of vectors and matrices.
 
-They do not promote: operands of two dtypes are an error, as they usually are one by mistake.
+They do not promote: operands of two dtypes raise, because they are usually a mistake.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def same_dtype(a: Array, b: Array) -> None:
 
 
 def _misfit(a: Array, b: Array) -> NoReturn:
-    """What is said about operands of which the inner lengths differ."""
+    """Return the message for operands with different inner lengths."""
     if a.ndim == b.ndim == 1:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the "
@@ -130,10 +130,10 @@ def _batch_fits(a: Array, b: Array) -> None:
 
 @method()
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The matrix product ``input @ other``; a vector is a row at the left, a column at the right.
+    """Return the matrix product ``input @ other``.
 
-    Axes before the last two are batch axes, which broadcast.  Raises RuntimeError where shapes do
-    not fit and for operands of two dtypes.
+    A vector is a row on the left, a column on the right.  Axes before the last two are batch axes,
+    which broadcast.  Raises RuntimeError for shapes that do not fit and for two dtypes.
 
     >>> import numeric as torch
     >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -167,7 +167,7 @@ def _at_reflected(self: Tensor, other: object) -> Tensor:
 
 @method()
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices.  Raises RuntimeError unless both are and fit.
+    """Return the product of two matrices.  Raises RuntimeError unless both are matrices that fit.
 
     >>> import numeric as torch
     >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -184,7 +184,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 @method()
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector.  Raises RuntimeError unless they are and fit.
+    """Return the product of a matrix and a vector.  Raises RuntimeError unless they fit.
 
     >>> import numeric as torch
     >>> torch.mv(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1])).tolist()
@@ -199,7 +199,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 def _vectors(a: Array, b: Array) -> None:
-    """Raises RuntimeError unless both are vectors of one dtype and length."""
+    """Raise RuntimeError unless both are vectors of one dtype and length."""
     if not a.ndim == b.ndim == 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype is not b.dtype:
@@ -212,7 +212,7 @@ def _vectors(a: Array, b: Array) -> None:
 
 @method()
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
-    """The inner product of two vectors.  Raises RuntimeError unless they are and fit.
+    """Return the inner product of two vectors.  Raises RuntimeError unless they fit.
 
     >>> import numeric as torch
     >>> torch.dot(torch.tensor([1, 2]), torch.tensor([3, 4])).item()
@@ -225,7 +225,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 @method()
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """``dot``, under the name that it has for complex numbers.
+    """Return ``dot(input, other)``; the name is for complex numbers.
 
     >>> import numeric as torch
     >>> torch.vdot(torch.tensor([1, 2]), torch.tensor([3, 4])).item()
@@ -237,7 +237,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _stacks(a: Tensor, b: Tensor) -> None:
-    """Raises RuntimeError unless both are stacks of matrices, of one number, that fit."""
+    """Raise RuntimeError unless both are stacks of equally many matrices that fit."""
     for name, x in (("batch1", a), ("batch2", b)):
         if x._array.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -252,7 +252,7 @@ def _stacks(a: Tensor, b: Tensor) -> None:
 
 @method()
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices, one by one; nothing broadcasts.
+    """Return the products of two stacks of matrices, one by one, without broadcasting.
 
     Raises RuntimeError unless both are stacks that fit.
 
@@ -269,7 +269,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 class _Added:
-    """``beta*input + alpha*product``: without the factors where both are 1."""
+    """The op ``beta*input + alpha*product``, and a form without factors if both are 1."""
 
     def __init__(
         self,
@@ -322,7 +322,7 @@ class _Added:
 
 
 def _misfits(own: tuple[int, ...], shape: tuple[int, ...]) -> list[int]:
-    """The axes, counted from the end, at which ``own`` cannot be stretched to ``shape``."""
+    """Return the axes, counted from the end, at which ``own`` cannot broadcast to ``shape``."""
     pairs = zip_longest(own[::-1], shape[::-1], fillvalue=None)
     return [i for i, (n, m) in enumerate(pairs) if n is not None and (m is None or n not in (1, m))]
 
@@ -337,9 +337,9 @@ _BADDBMM = _Added("baddbmm", sd.matmul)
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    """``beta*input + alpha*(mat1 @ mat2)`` for matrices; ``input`` is stretched.
+    """Return ``beta*input + alpha*(mat1 @ mat2)`` for matrices; ``input`` broadcasts.
 
-    Raises RuntimeError where shapes or dtypes do not fit.
+    Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> one = torch.tensor([[1.0]])
@@ -358,9 +358,9 @@ def addmm(
 
 @method()
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """``beta*input + alpha*(mat @ vec)`` for a matrix and a vector; ``input`` is stretched.
+    """Return ``beta*input + alpha*(mat @ vec)`` for a matrix and a vector; ``input`` broadcasts.
 
-    Raises RuntimeError where shapes or dtypes do not fit.
+    Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> v = torch.tensor([1.0, 2.0])
@@ -379,9 +379,9 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 
 @method()
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """``beta*input + alpha*outer(vec1, vec2)``; ``input`` is stretched.
+    """Return ``beta*input + alpha*outer(vec1, vec2)``; ``input`` broadcasts.
 
-    Raises RuntimeError where shapes do not fit.
+    Raises RuntimeError for shapes that do not fit.
 
     >>> import numeric as torch
     >>> torch.addr(torch.tensor([[1.0]]), torch.tensor([2.0]), torch.tensor([3.0])).item()
@@ -398,9 +398,9 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
-    """``beta*input + alpha*bmm(batch1, batch2)``; ``input`` is stretched.
+    """Return ``beta*input + alpha*bmm(batch1, batch2)``; ``input`` broadcasts.
 
-    Raises RuntimeError where shapes or dtypes do not fit.
+    Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> import numeric as torch
     >>> stack = torch.tensor([[[2.0]], [[3.0]]])
@@ -451,9 +451,9 @@ EINSUM = {
 
 @method()
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """The sums of products over the last axes of both; a tensor without axes multiplies.
+    """Return the sums of products over the last axes of both; a tensor without axes multiplies.
 
-    Raises RuntimeError where these differ in length, and for operands of two dtypes.
+    Raises RuntimeError if these axes differ in length, and for two dtypes.
 
     >>> import numeric as torch
     >>> torch.inner(torch.tensor([[1, 2], [3, 4]]), torch.tensor([1, 1])).tolist()
@@ -476,9 +476,9 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @method("outer", "ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """The products of all elements of one vector with all of another.
+    """Return the products of all elements of one vector with all of another.
 
-    Raises RuntimeError for what is no vector.
+    Raises RuntimeError unless both are vectors.
 
     >>> import numeric as torch
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4])).tolist()
@@ -499,7 +499,7 @@ def _paired(
     a: Array,
     b: Array,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes that ``tensordot`` sums over; raises RuntimeError where they do not fit."""
+    """Return the axes that ``tensordot`` sums over; raises RuntimeError unless they fit."""
     if isinstance(dims, Tensor):
         if dims._array.dtype.kind not in "iu":
             raise TypeError("tensordot(): argument 'dims' must be a tensor of integers")
@@ -538,9 +538,10 @@ def tensordot(
     b: Tensor,
     dims: Tensor | SupportsIndex | Sequence[Dims] = 2,
 ) -> Tensor:
-    """The sums of products over pairs of axes: so many last and first ones, or two lists of them.
+    """Return the sums of products over pairs of axes.
 
-    Raises RuntimeError where paired lengths differ, IndexError for an axis that there is not.
+    ``dims`` is a number of last and first axes, or two lists of axes.  Raises RuntimeError if
+    paired lengths differ, IndexError for an axis that does not exist.
 
     >>> import numeric as torch
     >>> x = torch.tensor([[1, 2], [3, 4]])
@@ -556,7 +557,7 @@ def tensordot(
 
 @method()
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: the second operand, once for each element of the first, times it.
+    """Return the Kronecker product: each element of the first operand times the second operand.
 
     >>> import numeric as torch
     >>> torch.kron(torch.tensor([1, 10]), torch.tensor([1, 2])).tolist()
@@ -568,7 +569,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix.  Raises RuntimeError for anything else.
+    """Return the sum of the diagonal of a matrix.  Raises RuntimeError for other shapes.
 
     >>> import numeric as torch
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]])).item()
@@ -581,11 +582,11 @@ def trace(input: Tensor) -> Tensor:
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Einstein's summation: ``einsum("ij,jk->ik", a, b)`` is the matrix product.
+    """Return Einstein's summation: ``einsum("ij,jk->ik", a, b)`` is the matrix product.
 
-    Letters that the part after ``->`` lacks are summed; without that part, those that occur twice
-    or more.  ``...`` stands for any number of axes.  Raises RuntimeError where the equation does
-    not fit the operands, and for operands of two dtypes.
+    Indices that the part after ``->`` lacks are summed; without that part, those that occur twice
+    or more.  ``...`` stands for any number of axes.  Raises RuntimeError for an equation that does
+    not fit the operands, and for two dtypes.
 
     >>> import numeric as torch
     >>> a = torch.tensor([[1, 2], [3, 4]])
@@ -630,7 +631,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 
 def _summed(words: Sequence[str], operands: Sequence[Tensor], output: str | None) -> list[int]:
-    """For each letter that is summed, and for ``...`` if that is, in how many operands it is."""
+    """Return the number of operands with each summed index, and with ``...`` if it is summed."""
     letters = "".join(words).replace(".", "")
     sums = [
         c
@@ -645,7 +646,7 @@ def _summed(words: Sequence[str], operands: Sequence[Tensor], output: str | None
 
 
 def _count_letters(letters: str, x: Array, i: int, lengths: dict[str, int]) -> None:
-    """Note the lengths of an operand's letters.  Raises RuntimeError where they do not fit."""
+    """Collect the lengths of an operand's indices.  Raises RuntimeError if they do not fit."""
     before, dots, after = letters.partition("...")
     named = len(before) + len(after)
     if any(not (c.isascii() and c.isalpha()) for c in before + after):

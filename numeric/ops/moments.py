@@ -47,7 +47,7 @@ __all__ = [
 
 
 def _moment(function: Callable[..., Expr]) -> Callable[..., Expr]:
-    """A formula of deviations; there are none without axes, and too few of them are nan."""
+    """Build a formula of deviations; a tensor without axes has none, and too few give nan."""
 
     def build(x: Expr, axes: Axes, keepdim: bool, correction: float) -> Expr:
         if x.ndim:
@@ -96,7 +96,7 @@ def _of_moment(
     correction: float | None,
     names: dict[str, Any],
 ) -> tuple[Axes, bool, float]:
-    """Axes, ``keepdim`` and correction; ``dim`` may have been left out before ``unbiased``."""
+    """Return axes, ``keepdim`` and correction; ``unbiased`` may come in the place of ``dim``."""
     axis: Dims | None = dim
     if isinstance(dim, bool):
         keepdim = keepdim if unbiased is _ABSENT else unbiased
@@ -130,11 +130,10 @@ def var(
     correction: float | None = _ABSENT,
     **names: object,
 ) -> Tensor:
-    """The variance over the axes ``dim``: ``sum((x - mean)**2) / (n - correction)``.
+    """Return the variance over the axes ``dim``: ``sum((x - mean)**2) / (n - correction)``.
 
-    ``unbiased``, True by default, stands for a correction of 1, False for 0; ``var(input, False)``
-    is over all axes.  Raises RuntimeError for integers; warns where ``n - correction`` is not
-    positive.
+    ``unbiased``, True by default, is a correction of 1, False of 0; ``var(input, False)`` is over
+    all axes.  Raises RuntimeError for integers; warns unless ``n - correction`` is positive.
 
     >>> import numeric as torch
     >>> x = torch.tensor([1.0, 2.0, 3.0])
@@ -154,7 +153,7 @@ def std(
     correction: float | None = _ABSENT,
     **names: object,
 ) -> Tensor:
-    """The square root of ``var``, with the same arguments; its derivative for equal elements is 0.
+    """Return the square root of ``var``; its derivative for equal elements is 0.
 
     >>> import numeric as torch
     >>> torch.std(torch.tensor([1.0, 2.0, 3.0])).item()
@@ -173,7 +172,7 @@ def var_mean(
     correction: float | None = _ABSENT,
     **names: object,
 ) -> tuple[Tensor, Tensor]:
-    """``var`` and ``mean``, with the arguments of ``var``, as results of one operation.
+    """Return ``var`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
     >>> [v.item() for v in torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))]
@@ -195,7 +194,7 @@ def std_mean(
     correction: float | None = _ABSENT,
     **names: object,
 ) -> tuple[Tensor, Tensor]:
-    """``std`` and ``mean``, with the arguments of ``var``, as results of one operation.
+    """Return ``std`` and ``mean``, with the arguments of ``var``, as results of one operation.
 
     >>> import numeric as torch
     >>> [v.item() for v in torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))]
@@ -211,7 +210,7 @@ def std_mean(
 
 
 def _norm_formula(x: Expr, axes: Axes, keepdim: bool, p: float) -> Expr:
-    """The p-norm over axes; where it is 0, and at elements 0 for p < 2, its derivative is 0."""
+    """Build the p-norm over axes; its derivative is 0 where it is 0, and at 0 for p < 2."""
     if p == 2:
         return sd.norm(x, axis=axes, keepdims=keepdim)
     if p == 0:
@@ -246,9 +245,9 @@ DIST = Op(
 def vector_norm(
     input: Tensor, p: float, dim: Dims | None, keepdim: bool, dtype: dtypes.dtype | None
 ) -> Tensor:
-    """The p-norm over the axes ``dim``, all of them for None.
+    """Return the p-norm over the axes ``dim``, all axes for None.
 
-    Raises RuntimeError for integers, and for an extreme of nothing.
+    Raises RuntimeError for integers, and for an extreme over no elements.
     """
     if input._array.dtype.kind != "f":
         raise RuntimeError(
@@ -274,7 +273,7 @@ def vector_norm(
 
 @method()
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of ``input - other``.
+    """Return the p-norm of ``input - other``.
 
     >>> import numeric as torch
     >>> torch.dist(torch.tensor([3.0, 1.0]), torch.tensor([0.0, 5.0])).item()
@@ -309,13 +308,13 @@ def _log_softmax(a: np.ndarray, axes: Axes) -> np.ndarray:
 
 
 def _lines(x: Expr, axes: Axes) -> tuple[Expr, tuple[int, ...]]:
-    """``x`` with the axes at the end, and the permutation that puts them back."""
+    """Return ``x`` with the axes at the end, and the inverse permutation."""
     order = (*(k for k in range(x.ndim) if k not in axes), *axes)
     return sd.permute_dims(x, order), tuple(order.index(k) for k in range(x.ndim))
 
 
 def _exponentials(function: Callable[..., Expr]) -> Callable[..., Expr]:
-    """A formula along one axis, with that axis at the end while it is evaluated."""
+    """Build a formula along one axis, with that axis at the end during the evaluation."""
 
     def build(x: Expr, axes: Axes) -> Expr:
         if not x.ndim:
@@ -327,7 +326,7 @@ def _exponentials(function: Callable[..., Expr]) -> Callable[..., Expr]:
 
 
 def _known(change: Callable[[Expr], Expr]) -> Callable[..., dict[Expr, Expr]]:
-    """That exponentials of the shifted operand are known from the result."""
+    """Return the identity of the exponentials of the shifted operand with the result."""
 
     def known(x: Expr, y: Expr, axes: Axes) -> dict[Expr, Expr]:
         if not x.ndim:
@@ -369,7 +368,7 @@ LOG_SOFTMAX = Op(
 def logsumexp(
     input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: object
 ) -> Tensor:
-    """``log(sum(exp(x)))`` over the axes ``dim``, without overflow; -inf of nothing.
+    """Return ``log(sum(exp(x)))`` over the axes ``dim``, without overflow; -inf without elements.
 
     >>> import numeric as torch
     >>> round(torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0).item(), 4)
@@ -404,9 +403,9 @@ def softmax(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
+    """Return ``exp(x) / sum(exp(x))`` along the axis ``dim``, without overflow.
 
-    Raises IndexError for an axis that there is not, NotImplementedError for integers unless
+    Raises IndexError for an axis that does not exist, NotImplementedError for integers unless
     ``dtype`` is real.
 
     >>> import numeric as torch
@@ -423,7 +422,7 @@ def log_softmax(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """``x - logsumexp(x)`` along the axis ``dim``: the logarithm of ``softmax``.
+    """Return ``x - logsumexp(x)`` along the axis ``dim``, the logarithm of ``softmax``.
 
     >>> import numeric as torch
     >>> torch.log_softmax(torch.tensor([0.0, -1000.0]), dim=0).tolist()

@@ -1,8 +1,8 @@
-"""Tensors in pickles, with what was recorded of them.
+"""Pickle Tensors with their records.
 
-A record is pickled as a list of its nodes, operands before users, so that no recursion follows the
-graph.  Operations are named by their declaration; what is lowered is lowered again.  Tensors that
-share memory or a version do so afterwards, within one pickle.
+A pickle has a record as a list of its nodes, operands before users, so that pickling does not
+recurse.  It refers to operations by the names of their declarations; unpickling lowers them again.
+Tensors of one pickle that share memory or a version share it again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _reduced_op(op: Op, _: object) -> object:
     )
 
 
-# What declares ops besides what ``import numeric`` imports: rooms that are loaded when asked for.
+# Packages that declare ops and are not imported by ``import numeric``, but on first use.
 LATER = ("numeric.nn",)
 
 
@@ -58,10 +58,10 @@ def _op_at(key: str) -> Op:
     if key not in DECLARED:
         for name in LATER:
             import_module(name)
-    found = DECLARED.get(key)
-    if found is None:
+    op = DECLARED.get(key)
+    if op is None:
         raise pickle.UnpicklingError(f"operation {key} does not exist here")
-    return found
+    return op
 
 
 def _reduced_specialised(of: Specialised, _: object) -> tuple[object, ...]:
@@ -89,14 +89,14 @@ def _bound(
         arrays = [
             1.0 if k is None else np.broadcast_to(np.zeros((), _kind(k)), s) for s, k in types
         ]
-    found = op.bound(arrays, params)
-    if not found.results:
-        found.results = [(shape, _kind(k)) for shape, k in results]
-    return found
+    bound = op.bound(arrays, params)
+    if not bound.results:
+        bound.results = [(shape, _kind(k)) for shape, k in results]
+    return bound
 
 
 def _kind(dtype: np.dtype) -> np.dtype:
-    # Unpickled dtypes may be equal without being the same.
+    # Unpickled dtypes may be equal but not identical.
     return OF_NUMPY[dtype].numpy
 
 
@@ -111,10 +111,10 @@ def _pullback(
     absent: tuple[int, ...],
     keeps: Sequence[int],
 ) -> Pullback:
-    found = of.pullback(mask).variant(marked, absent)
-    if found.keeps != keeps:
+    pullback = of.pullback(mask).variant(marked, absent)
+    if pullback.keeps != keeps:
         raise pickle.UnpicklingError(f"{of.op}: another version saved other values")
-    return found
+    return pullback
 
 
 # Nodes and leaves -------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def _reduced_leaf(leaf: AccumulateGrad | Constant, _: object) -> tuple[object, .
 
 
 def _gone(cls: type[Leaf], label: str | None, shape: tuple[int, ...], kind: str) -> Leaf:
-    """The end of a record at a leaf that nothing else holds."""
+    """Return the end of a record at a leaf that was freed."""
     load_tensors()  # as below
     tensor = Tensor.__new__(Tensor)
     tensor._array, tensor._name = np.broadcast_to(np.zeros((), kind), shape), label
@@ -183,12 +183,12 @@ def _known(
     shape: tuple[int, ...],
     kind: str,
 ) -> Known:
-    found = Known.__new__(Known)
+    known = Known.__new__(Known)
     like = _gone(Constant, label, shape, kind)
     for name in ("_leaf", "kind", "label", "shape", "symbol"):
-        setattr(found, name, getattr(like, name))
-    found.op, found.operands, found.params, found.nr = op, operands, params, nr
-    return found
+        setattr(known, name, getattr(like, name))
+    known.op, known.operands, known.params, known.nr = op, operands, params, nr
+    return known
 
 
 for _cls, _reduced in {
@@ -205,7 +205,7 @@ for _cls, _reduced in {
 
 
 def _history(record: Record) -> list[Record]:
-    """A record and all that it depends on, operands before users."""
+    """Return a record and all records that it depends on, operands before users."""
     order: list[Record] = []
     seen: set[Record] = set()
     stack: list[tuple[Record, bool]] = [(record, False)]
@@ -248,7 +248,7 @@ _KEPT = ("_nr", "_origin", "_inference", "_volatile", "_no_expr", "_retains")
 
 
 def _memory(a: np.ndarray) -> tuple[Any, ...]:
-    """An array as a part of the memory that it shares."""
+    """Return an array as a part of the memory that it shares."""
     root = a
     while isinstance(root.base, np.ndarray):
         root = root.base

@@ -98,11 +98,11 @@ __all__ = [
 
 
 class Row(NamedTuple):
-    """A function of one operand: its formula, and how it is recorded.
+    """A function of one operand: its formula, and the way to record it.
 
-    ``known``: identities by which its derivative is written in the result, as ``reuse`` of Op;
-    () where the result itself is enough, None where the operand is saved.  ``example``: a point
-    and the value there.
+    ``known`` has identities that express its derivative in the result, as ``reuse`` of Op; () if
+    the result itself is enough, None if the operand is saved.  ``example`` is a point and the value
+    there.
     """
 
     build: Callable[..., Expr]
@@ -116,12 +116,12 @@ class Row(NamedTuple):
 
 
 def _sign_formula(x: Expr) -> Expr:
-    """The sign, which is 0 at nan."""
+    """Return the sign, which is 0 at nan."""
     return sd.sign(sd.where(sd.equal(x, x), x, 0))
 
 
 def _keeping(name: str, kinds: str) -> Callable[[Iterable[np.ndarray]], np.dtype]:
-    """The dtype of one operand, which is real or of ``kinds``; NotImplementedError for others."""
+    """Return the dtype of an operand that is real or of ``kinds``; else NotImplementedError."""
 
     def kept(operands: Iterable[np.ndarray]) -> np.dtype:
         kind: np.dtype = next(iter(operands)).dtype
@@ -199,7 +199,7 @@ _ROWS: dict[str, Row] = {
 
 
 def _unary(name: str) -> Callable[[Tensor], Tensor]:
-    """The function of a row; Tensors get it as a method, and its in-place form."""
+    """Create the function of a row, its method and its in-place form."""
     row = _ROWS[name]
     op = Op(
         name,
@@ -291,7 +291,7 @@ _ROUND = [
 
 @method()
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest integer, or multiple of ``10**-decimals``; of two equally near the even one.
+    """Return the nearest integer, or multiple of ``10**-decimals``; a tie goes to the even one.
 
     Its derivative is 0.
 
@@ -314,7 +314,7 @@ _LOGIT = Op("logit", _logit, pointwise=True, promotion=promoted_real)
 
 @method()
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """``log(x / (1 - x))`` of ``input``, clamped to ``[eps, 1 - eps]`` if that is given.
+    """Return ``log(x / (1 - x))`` of ``input``, after a clamp to ``[eps, 1 - eps]`` for ``eps``.
 
     >>> import numeric as torch
     >>> torch.logit(torch.tensor([0.5])).tolist()
@@ -344,7 +344,7 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> Tensor:
-    """``input`` with numbers for nan (0) and infinities (the extreme numbers of its dtype).
+    """Replace nan (by 0) and infinities (by the extreme numbers of the dtype), or by the arguments.
 
     Replaced elements have derivative 0.
 
@@ -416,7 +416,7 @@ def _of_two(name: str, input: Tensor, other: Tensor) -> Tensor:
 
 @method("atan2", "arctan2")
 def atan2(input: Tensor, other: Tensor) -> Tensor:
-    """The angle of the points (other, input); derivative 0 at the origin.
+    """Return the angle of the points (other, input); derivative 0 at the origin.
 
     >>> import numeric as torch
     >>> torch.atan2(torch.tensor([0.0]), torch.tensor([1.0])).tolist()
@@ -430,7 +430,7 @@ arctan2 = atan2
 
 @method()
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """The larger one, where only one is nan the other; the first has the derivative of a tie.
+    """Return the larger operand, or the one that is not nan; the first gets a tie's derivative.
 
     >>> import numeric as torch
     >>> torch.fmax(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 2.0])).tolist()
@@ -441,7 +441,7 @@ def fmax(input: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def fmin(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller one, where only one is nan the other; the first has the derivative of a tie.
+    """Return the smaller operand, or the one that is not nan; the first gets a tie's derivative.
 
     >>> import numeric as torch
     >>> torch.fmin(torch.tensor([1.0, float("nan")]), torch.tensor([2.0, 2.0])).tolist()
@@ -452,7 +452,7 @@ def fmin(input: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def hypot(input: Tensor, other: Tensor) -> Tensor:
-    """``sqrt(input**2 + other**2)`` without overflow.
+    """Return ``sqrt(input**2 + other**2)`` without overflow.
 
     >>> import numeric as torch
     >>> torch.hypot(torch.tensor([3.0]), torch.tensor([4.0])).tolist()
@@ -463,7 +463,7 @@ def hypot(input: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """``log(exp(input) + exp(other))`` without overflow.
+    """Return ``log(exp(input) + exp(other))`` without overflow.
 
     >>> import numeric as torch
     >>> torch.logaddexp(torch.tensor([1e3]), torch.tensor([0.0])).tolist()
@@ -474,7 +474,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def maximum(input: Tensor, other: Tensor) -> Tensor:
-    """The larger one; nan if one is.  Equal ones have half of the derivative each.
+    """Return the larger operand; nan if one is nan.  Each side of a tie gets half the derivative.
 
     >>> import numeric as torch
     >>> torch.maximum(torch.tensor([1, 2]), torch.tensor([2, 1])).tolist()
@@ -485,7 +485,7 @@ def maximum(input: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def minimum(input: Tensor, other: Tensor) -> Tensor:
-    """The smaller one; nan if one is.  Equal ones have half of the derivative each.
+    """Return the smaller operand; nan if one is nan.  Each side of a tie gets half the derivative.
 
     >>> import numeric as torch
     >>> torch.minimum(torch.tensor([1, 2]), torch.tensor([2, 1])).tolist()
@@ -500,7 +500,7 @@ def _xlogy_of(a: Values, b: Values) -> Values:
 
 
 def masked_xlogy(a: Expr, b: Expr) -> Expr:
-    """``xlogy`` with derivatives 0 where it is 0 beside a logarithm that is none, as PyTorch's.
+    """Return ``xlogy`` with PyTorch's derivative 0 where it is 0 and the logarithm is not finite.
 
     >>> from symdiff import symbols
     >>> x, y = symbols("x y")
@@ -518,7 +518,7 @@ _XLOGY = [
 
 @method()
 def xlogy(input: Operand, other: Operand) -> Tensor:
-    """``input * log(other)``, and 0 where ``input`` is 0 unless ``other`` is nan.
+    """Return ``input * log(other)``, but 0 where ``input`` is 0 and ``other`` is not nan.
 
     >>> import numeric as torch
     >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0])).tolist()
@@ -571,10 +571,10 @@ def _bounded(
 
 @method("clamp", "clip")
 def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
-    """``input`` with ``min`` and ``max``, numbers or Tensors, as bounds; ``max`` where they cross.
+    """Clip ``input`` to ``min`` and ``max``, numbers or Tensors; ``max`` wins if they cross.
 
-    The derivative is 1 inside and at the bounds; bounds have it where ``input`` is outside.
-    Raises RuntimeError without any bound.
+    The derivative by ``input`` is 1 inside and at the bounds; outside, the bound gets it.  Raises
+    RuntimeError without any bound.
 
     >>> import numeric as torch
     >>> torch.clamp(torch.tensor([-2.0, 0.5, 2.0]), -1, 1).tolist()
@@ -590,7 +590,7 @@ clip = clamp
 
 @method()
 def clamp_min(input: Tensor, min: Operand) -> Tensor:
-    """``input``, and ``min`` where that is larger.
+    """Return ``input``, but ``min`` where that is larger.
 
     >>> import numeric as torch
     >>> torch.clamp_min(torch.tensor([-2.0, 2.0]), 0).tolist()
@@ -601,7 +601,7 @@ def clamp_min(input: Tensor, min: Operand) -> Tensor:
 
 @method()
 def clamp_max(input: Tensor, max: Operand) -> Tensor:
-    """``input``, and ``max`` where that is smaller.
+    """Return ``input``, but ``max`` where that is smaller.
 
     >>> import numeric as torch
     >>> torch.clamp_max(torch.tensor([-2.0, 2.0]), 0).tolist()
@@ -622,10 +622,10 @@ def where(condition: Tensor, input: Operand, other: Operand) -> Tensor: ...
 def where(
     condition: Tensor, input: Operand | None = None, other: Operand | None = None
 ) -> Tensor | tuple[Tensor, ...]:
-    """``input`` where the condition is true, else ``other``; they may be numbers.
+    """Return ``input`` where the condition is true, else ``other``; they may be numbers.
 
-    A cotangent goes to the selected one only.  With a condition alone, the places where it is not
-    0, as a tuple of one index Tensor per axis.
+    A cotangent goes to the selected operand only.  With a condition alone, return the places where
+    it is not 0, as a tuple of one index Tensor per axis.
 
     >>> import numeric as torch
     >>> torch.where(torch.tensor([True, False]), torch.tensor([1.0, 2.0]), 0).tolist()
@@ -658,7 +658,7 @@ def where(
 
 @method("where")
 def _where(self: Tensor, condition: Tensor, other: Operand) -> Tensor:
-    """``self`` where the condition is true, else ``other``."""
+    """Return ``self`` where the condition is true, else ``other``."""
     return where(condition, self, other)
 
 
@@ -681,7 +681,7 @@ _FILL = [
 
 @method()
 def fill_(self: Tensor, value: Operand) -> Tensor:
-    """Let every element be ``value``, a number or a Tensor without axes."""
+    """Set every element to ``value``, a number or a Tensor without axes."""
     value = argument("fill_", "value", 1, value, number=True)
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
@@ -694,7 +694,7 @@ def fill_(self: Tensor, value: Operand) -> Tensor:
 
 @method()
 def zero_(self: Tensor) -> Tensor:
-    """Let every element be 0."""
+    """Set every element to 0."""
     return write(self, lambda x: elementwise(_FILL[2], (x, 0)), "zero_")
 
 

@@ -1,11 +1,13 @@
-"""Random tensors: the numbers that PyTorch's generator on the CPU gives for the same seed.
+"""Random tensors, with the numbers of PyTorch's CPU generator for the same seed.
 
-One Mersenne twister makes 32 bits at a time.  A real number of float32 takes 24 of them, one of
-float64 53 of two draws.  Normal numbers come in pairs (Box and Muller): fewer than 16 are made one
-by one, keeping the second of a pair for the next call, 16 or more in blocks of 16; where the last
-would not be full, the last 16 are redrawn.  The float32 blocks use PyTorch's own approximations of
-logarithm, sine and cosine, and those of float64 the C library's, so that every number agrees to the
-last bit wherever that library does.
+A Mersenne twister generates 32 bits at a time.  A number of float32 takes 24 of them, one of
+float64 53 bits of two draws.
+
+The Box-Muller method generates normal numbers in pairs.  Fewer than 16 are generated one by one,
+and the second of a pair is saved for the next call.  16 or more are generated in blocks of 16; if
+the last block would not be full, the last 16 numbers are drawn again.  Blocks of float32 use
+PyTorch's approximations of logarithm, sine and cosine, blocks of float64 the C library's.  So every
+number agrees to the last bit if the C library agrees.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ _BLOCK = 16
 
 
 class Generator:
-    """A source of random numbers; the functions of this module share one unless given another.
+    """A source of random numbers; functions without a ``generator`` share one.
 
     >>> rand(2, generator=Generator().manual_seed(0))
     tensor([0.4963, 0.7682])
@@ -77,7 +79,7 @@ class Generator:
         return copy.deepcopy(self)  # two sources that shared their state would be one
 
     def manual_seed(self, seed: SupportsInt) -> Generator:
-        """Start again from ``seed``, of which the last 32 bits count."""
+        """Restart from ``seed``, of which the last 32 bits count."""
         seed = int(seed)
         if not -(1 << 63) <= seed < 1 << 64:
             raise ValueError("Overflow when unpacking long long")
@@ -88,16 +90,16 @@ class Generator:
         return self
 
     def initial_seed(self) -> int:
-        """The last seed."""
+        """Return the last seed."""
         return self._seed
 
     def seed(self) -> int:
-        """Start again from a seed that nobody knows, which is returned."""
+        """Restart from a random seed, and return the seed."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
     def bits32(self, n: int) -> np.ndarray:
-        """``n`` numbers of 32 bits, as uint64."""
+        """Return ``n`` numbers of 32 bits, as uint64."""
         bits = self._bits
         if bits is None:
             bits = self._bits = np.random.MT19937()
@@ -105,23 +107,23 @@ class Generator:
         return np.asarray(bits.random_raw(n), dtype=np.uint64)
 
     def bits64(self, n: int) -> np.ndarray:
-        """``n`` numbers of 64 bits, as uint64."""
+        """Return ``n`` numbers of 64 bits, as uint64."""
         pairs = self.bits32(2 * n).reshape(n, 2)
         return np.asarray((pairs[:, 0] << np.uint64(32)) | pairs[:, 1])
 
     def uniform(self, n: int, kind: np.dtype) -> np.ndarray:
-        """``n`` numbers from 0 to 1, without 1."""
+        """Return ``n`` numbers from 0 up to 1, exclusive."""
         if kind is F64:
             return (self.bits64(n) & np.uint64((1 << 53) - 1)) * 2.0**-53
         return ((self.bits32(n) & np.uint64((1 << 24) - 1)) * 2.0**-24).astype(kind)
 
     def below(self, bound: int, n: int) -> np.ndarray:
-        """``n`` whole numbers from 0 to ``bound``, without it, as uint64."""
+        """Return ``n`` integers from 0 up to ``bound``, exclusive, as uint64."""
         bits = self.bits32(n) if bound < _WIDE else self.bits64(n)
         return np.asarray(bits % np.uint64(bound))
 
     def normal(self, n: int, kind: np.dtype, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
-        """``n`` numbers of a normal distribution."""
+        """Return ``n`` numbers of a normal distribution."""
         if n < _BLOCK:
             ones = np.array([self._one() for _ in range(n)], dtype=F64)
             return fused(ones, std, mean, F64).astype(kind)
@@ -135,7 +137,7 @@ class Generator:
         return out.astype(kind)
 
     def _one(self) -> float:
-        """One number of the standard normal distribution."""
+        """Return one number of the standard normal distribution."""
         kept, self._kept = self._kept, None
         if kept is not None:
             return kept
@@ -146,7 +148,7 @@ class Generator:
 
 
 def _blocks(u: np.ndarray, mean: float, std: float) -> np.ndarray:
-    """Blocks of 16 uniform numbers as normal ones: 8 radii, 8 angles."""
+    """Convert blocks of 16 uniform numbers to normal ones: 8 radii, 8 angles."""
     real = u.dtype.type
     u = u.reshape(-1, 2, 8)
     a, angle = real(1) - u[:, 0], real(2 * math.pi) * u[:, 1]
@@ -162,7 +164,7 @@ def _blocks(u: np.ndarray, mean: float, std: float) -> np.ndarray:
 
 
 def _each(function: Callable[[float], float], x: np.ndarray) -> np.ndarray:
-    """A function of the C library, whose last bit is not always that of NumPy."""
+    """Return a function of the C library, whose last bit may differ from NumPy's."""
     return np.fromiter(map(function, x.ravel().tolist()), F64, x.size).reshape(x.shape)
 
 
@@ -189,7 +191,7 @@ def _polynomial(x: np.ndarray, coefficients: Sequence[float]) -> np.ndarray:
 
 
 def _log(x: np.ndarray) -> np.ndarray:
-    """Logarithms of positive numbers."""
+    """Return logarithms of positive numbers."""
     m, e = np.frexp(x)
     low = m < np.float32(math.sqrt(0.5))
     m = np.where(low, m + m, m) - np.float32(1)
@@ -201,7 +203,7 @@ def _log(x: np.ndarray) -> np.ndarray:
 
 
 def _sincos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sines and cosines of numbers that are not negative."""
+    """Return sines and cosines of numbers that are not negative."""
     eighth = ((x * np.float32(4 / math.pi)).astype(np.int32) + 1) & ~1
     for part in _QUARTER:
         x = _fma(eighth.astype(F32), np.float32(part), x)
@@ -221,7 +223,7 @@ _shared.seed()
 
 
 def manual_seed(seed: SupportsInt) -> Generator:
-    """Start the shared generator again from ``seed``.
+    """Restart the shared generator from ``seed``, and return it.
 
     >>> _ = manual_seed(0)
     >>> rand(2)
@@ -231,7 +233,7 @@ def manual_seed(seed: SupportsInt) -> Generator:
 
 
 def seed() -> int:
-    """Start the shared generator again from a seed that nobody knows, which is returned.
+    """Restart the shared generator from a random seed, and return the seed.
 
     >>> seed() == initial_seed()
     True
@@ -240,7 +242,7 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """The last seed of the shared generator.
+    """Return the last seed of the shared generator.
 
     >>> _ = manual_seed(3)
     >>> initial_seed()
@@ -291,7 +293,7 @@ def _normal(
 
 
 def _drawn(shape: tuple[int, ...], fresh: Callable[[tuple[int, ...]], np.ndarray]) -> np.ndarray:
-    """Fresh numbers; others for each slice, where there are slices that are to have their own."""
+    """Draw new numbers, in a ``vmap`` with "different" randomness other ones for each slice."""
     trace = current().tracing
     numbers: np.ndarray = fresh(shape) if trace is None else trace.drawn(shape, fresh)
     return numbers
@@ -312,7 +314,7 @@ def rand(
     generator: Generator | None = None,
     out: object = None,
 ) -> Tensor:
-    """Numbers between 0 and 1, uniformly distributed.
+    """Return uniformly distributed numbers between 0 and 1.
 
     >>> _ = manual_seed(0)
     >>> rand(2, 2)
@@ -332,7 +334,7 @@ def randn(
     generator: Generator | None = None,
     out: object = None,
 ) -> Tensor:
-    """Numbers of the standard normal distribution.
+    """Return numbers of the standard normal distribution.
 
     >>> _ = manual_seed(0)
     >>> randn(3)
@@ -353,7 +355,7 @@ def randint(
     generator: Generator | None = None,
     out: object = None,
 ) -> Tensor:
-    """Whole numbers from ``low`` (0) to ``high``, without it: ``randint([low,] high, size)``.
+    """Return integers from ``low`` (0) up to ``high``, exclusive: ``randint([low,] high, size)``.
 
     Raises RuntimeError if there are none.
 
@@ -414,7 +416,7 @@ def randperm(
     generator: Generator | None = None,
     out: object = None,
 ) -> Tensor:
-    """The numbers 0 to n - 1 in random order.
+    """Return the numbers 0 to n - 1 in random order.
 
     >>> _ = manual_seed(0)
     >>> randperm(4)
@@ -437,7 +439,7 @@ def randperm(
 
 
 def _order(source: Generator, count: int) -> list[int]:
-    """The numbers below ``count`` in random order."""
+    """Return the numbers below ``count`` in random order."""
     with source.lock:
         bits = source.bits32(max(count - 1, 0))
     jumps = (bits % np.arange(count, 1, -1, dtype=np.uint64)).tolist()
@@ -458,7 +460,7 @@ def normal(
     generator: Generator | None = None,
     out: object = None,
 ) -> Tensor:
-    """Normal numbers of a mean and a standard deviation: tensors, or numbers and a size.
+    """Return normal numbers of a mean and a standard deviation: tensors, or numbers and a size.
 
     Raises RuntimeError for a negative deviation.
 
@@ -513,7 +515,7 @@ def _normal_(
 def _uniform_(
     self: Tensor, *args: float, generator: Generator | None = None, **bounds: float
 ) -> Tensor:
-    """Fill the tensor with numbers between ``from`` (0) and ``to`` (1), uniformly distributed."""
+    """Fill the tensor with uniformly distributed numbers between ``from`` (0) and ``to`` (1)."""
     given = dict(zip(("from", "to"), args, strict=False)) | bounds
     low, high = given.pop("from", 0.0), given.pop("to", 1.0)
     if given:
@@ -530,7 +532,7 @@ def _uniform_(
 
 
 def bernoulli(input: Tensor, *, generator: Generator | None = None, out: object = None) -> Tensor:
-    """Ones and zeros: each element is the probability of a one.
+    """Return ones and zeros: each element is the probability of a one.
 
     >>> _ = manual_seed(0)
     >>> bernoulli(Tensor([0.5, 0.2]))
@@ -560,7 +562,7 @@ def rand_like(
     generator: Generator | None = None,
     memory_format: object = None,
 ) -> Tensor:
-    """As ``rand``, of another tensor's shape and dtype.
+    """Return the numbers of ``rand`` in another tensor's shape and dtype.
 
     >>> rand_like(Tensor(2, 3)).shape
     torch.Size([2, 3])
@@ -579,7 +581,7 @@ def randn_like(
     generator: Generator | None = None,
     memory_format: object = None,
 ) -> Tensor:
-    """As ``randn``, of another tensor's shape and dtype.
+    """Return the numbers of ``randn`` in another tensor's shape and dtype.
 
     >>> randn_like(Tensor(2, 3)).shape
     torch.Size([2, 3])
@@ -600,7 +602,7 @@ def randint_like(
     generator: Generator | None = None,
     memory_format: object = None,
 ) -> Tensor:
-    """As ``randint``, of another tensor's shape and dtype.
+    """Return the numbers of ``randint`` in another tensor's shape and dtype.
 
     >>> randint_like(Tensor(2, 3), 5).dtype
     torch.float32

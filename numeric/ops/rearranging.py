@@ -1,4 +1,4 @@
-"""Copies in another arrangement: joined, reversed, rolled, repeated, triangles and diagonals."""
+"""Join, reverse, roll and repeat tensors, and copy triangles and diagonals."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def _tensors(name: str, tensors: object) -> list[Tensor]:
 
 @by_axis
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along a dimension.
+    """Join tensors along a dimension.
 
-    Raises RuntimeError where their other lengths differ.
+    Raises RuntimeError if their other lengths differ.
 
     >>> import numeric as torch
     >>> torch.cat([torch.zeros(2, 3), torch.zeros(1, 3)]).shape
@@ -132,7 +132,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @by_axis
 def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """As ``cat``.
+    """Join tensors, as ``cat``.
 
     >>> import numeric as torch
     >>> torch.concat([torch.zeros(2), torch.zeros(1)]).shape
@@ -143,7 +143,7 @@ def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @by_axis
 def concatenate(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """As ``cat``.
+    """Join tensors, as ``cat``.
 
     >>> import numeric as torch
     >>> torch.concatenate([torch.zeros(2), torch.zeros(1)]).shape
@@ -154,7 +154,7 @@ def concatenate(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 @by_axis
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape along a new dimension.
+    """Join tensors of one shape along a new dimension.
 
     >>> import numeric as torch
     >>> torch.stack([torch.zeros(3), torch.zeros(3)], 1).shape
@@ -175,7 +175,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Vectors one after the other, others side by side.
+    """Join vectors end to end, other tensors along the second dimension.
 
     >>> import numeric as torch
     >>> torch.hstack([torch.zeros(2, 3), torch.zeros(2, 1)]).shape
@@ -186,7 +186,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Vectors as rows, others one below the other.
+    """Join vectors as rows, other tensors along the first dimension.
 
     >>> import numeric as torch
     >>> torch.vstack([torch.zeros(3), torch.zeros(2, 3)]).shape
@@ -196,7 +196,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def row_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """As ``vstack``.
+    """Join tensors, as ``vstack``.
 
     >>> import numeric as torch
     >>> torch.row_stack([torch.zeros(3), torch.zeros(3)]).shape
@@ -206,7 +206,7 @@ def row_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors along their third dimension.
+    """Join tensors along their third dimension.
 
     >>> import numeric as torch
     >>> torch.dstack([torch.zeros(3), torch.zeros(3)]).shape
@@ -216,7 +216,7 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Vectors as columns, others side by side.
+    """Join vectors as columns, other tensors along the second dimension.
 
     >>> import numeric as torch
     >>> torch.column_stack([torch.zeros(3), torch.zeros(3, 2)]).shape
@@ -241,7 +241,7 @@ def _flipped(x: Tensor, dims: Dims) -> Tensor:
 
 
 def flip(input: Tensor, dims: Dims) -> Tensor:
-    """The elements in reverse order along some dimensions.
+    """Return the elements in reverse order along some dimensions.
 
     >>> import numeric as torch
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,)).tolist()
@@ -252,13 +252,13 @@ def flip(input: Tensor, dims: Dims) -> Tensor:
 
 @method("flip")
 def _flip(self: Tensor, *axes: Dims, dims: Dims | None = None) -> Tensor:
-    """The elements in reverse order along dimensions given one by one or as one sequence."""
+    """Return the elements in reverse order along dimensions, as arguments or one sequence."""
     return _flipped(self, sizes_of(axes if dims is None else (dims,), "flip", "dims"))
 
 
 @method()
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reverse order.
+    """Return the columns in reverse order.
 
     >>> import numeric as torch
     >>> torch.fliplr(torch.tensor([[1, 2]])).tolist()
@@ -271,7 +271,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @method()
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reverse order.
+    """Return the rows in reverse order.
 
     >>> import numeric as torch
     >>> torch.flipud(torch.tensor([1, 2])).tolist()
@@ -284,7 +284,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @method()
 def roll(input: Tensor, shifts: SizeLike, dims: Dims | None = None) -> Tensor:
-    """The elements moved along dimensions, in cycles; along all in a row without ``dims``.
+    """Shift the elements cyclically along dimensions; without ``dims``, in the flat order.
 
     >>> import numeric as torch
     >>> torch.roll(torch.tensor([1, 2, 3]), 1).tolist()
@@ -309,7 +309,7 @@ def roll(input: Tensor, shifts: SizeLike, dims: Dims | None = None) -> Tensor:
 
 @method()
 def rot90(input: Tensor, k: int = 1, dims: Dims = (0, 1)) -> Tensor:
-    """Turned by 90 degrees ``k`` times, from the first of two dimensions to the second.
+    """Rotate by 90 degrees ``k`` times, from the first of two dimensions to the second.
 
     >>> import numeric as torch
     >>> torch.rot90(torch.tensor([[1, 2]])).tolist()
@@ -338,7 +338,7 @@ def _tiled(x: Tensor, counts: tuple[int, ...]) -> Tensor:
 
 @method()
 def repeat(self: Tensor, *counts: SizeLike, repeats: SizeLike | None = None) -> Tensor:
-    """Copies side by side, so many along each dimension; new dimensions come in front.
+    """Repeat the tensor a number of times along each dimension; new dimensions come first.
 
     >>> import numeric as torch
     >>> torch.tensor([1, 2]).repeat(2, 2).tolist()
@@ -354,7 +354,7 @@ def repeat(self: Tensor, *counts: SizeLike, repeats: SizeLike | None = None) -> 
 
 
 def tile(input: Tensor, dims: Dims) -> Tensor:
-    """Copies side by side, so many along each of the last dimensions.
+    """Repeat the tensor a number of times along each of the last dimensions.
 
     >>> import numeric as torch
     >>> torch.tile(torch.tensor([[1, 2]]), (2,)).tolist()
@@ -366,12 +366,12 @@ def tile(input: Tensor, dims: Dims) -> Tensor:
 
 @method("tile")
 def _tile(self: Tensor, *counts: SizeLike, dims: Dims | None = None) -> Tensor:
-    """Copies side by side, numbers given one by one or as one sequence."""
+    """Repeat the tensor; the numbers are separate arguments or one sequence."""
     return tile(self, sizes_of(counts if dims is None else (dims,), "tile", "dims"))
 
 
 def _repeated(n: int, counts: np.ndarray) -> Tensor:
-    """The places before ``n``, each so many times."""
+    """Return the places before ``n``, each repeated a number of times."""
     try:
         return wrap(np.repeat(np.arange(n), counts))
     except ValueError:
@@ -387,9 +387,9 @@ def repeat_interleave(
     *,
     output_size: int | None = None,
 ) -> Tensor:
-    """Each element so many times in a row along a dimension; of all in a row for None.
+    """Repeat each element a number of times along a dimension; None is the flat order.
 
-    Of one tensor of numbers alone, the places so many times.
+    For one tensor of numbers alone, repeat its places.
 
     >>> import numeric as torch
     >>> torch.repeat_interleave(torch.tensor([1, 2]), 2).tolist()
@@ -432,7 +432,7 @@ def _triangle(op: Op, x: Tensor, diagonal: int) -> Tensor:
 
 @method()
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle up to a diagonal, zeros above.
+    """Return the lower triangle up to a diagonal, with zeros above.
 
     >>> import numeric as torch
     >>> torch.tril(torch.tensor([[1, 2], [3, 4]])).tolist()
@@ -443,7 +443,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @method()
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle from a diagonal on, zeros below.
+    """Return the upper triangle from a diagonal on, with zeros below.
 
     >>> import numeric as torch
     >>> torch.triu(torch.tensor([[1, 2], [3, 4]])).tolist()
@@ -467,7 +467,7 @@ def tril_indices(
     dtype: DtypeLike = None,
     device: DeviceLike = None,
 ) -> Tensor:
-    """The places of the lower triangle of a matrix: rows, then columns.
+    """Return the places of the lower triangle of a matrix: rows, then columns.
 
     >>> import numeric as torch
     >>> torch.tril_indices(2, 2).tolist()
@@ -484,7 +484,7 @@ def triu_indices(
     dtype: DtypeLike = None,
     device: DeviceLike = None,
 ) -> Tensor:
-    """The places of the upper triangle of a matrix: rows, then columns.
+    """Return the places of the upper triangle of a matrix: rows, then columns.
 
     >>> import numeric as torch
     >>> torch.triu_indices(2, 2).tolist()
@@ -516,7 +516,7 @@ DIAGONAL_COPY = Op(
 
 @method()
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices with the last dimension on a diagonal and zeros elsewhere.
+    """Return matrices with the last dimension on a diagonal and zeros elsewhere.
 
     >>> import numeric as torch
     >>> torch.diag_embed(torch.tensor([1, 2])).tolist()
@@ -533,7 +533,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @method()
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """A diagonal of a matrix, copied; of a vector, the matrix that has it there.
+    """Return a copy of a matrix's diagonal, or the matrix with a vector on a diagonal.
 
     >>> import numeric as torch
     >>> torch.diag(torch.tensor([[1, 2], [3, 4]])).tolist()
@@ -551,7 +551,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def _written(name: str, viewed: Callable[..., np.ndarray]) -> Op:
-    """An op on (x, src): ``src`` where ``viewed`` of x is, x elsewhere."""
+    """Return an op on (x, src): ``src`` in the part ``viewed`` of x, and x elsewhere."""
 
     def build(x: Any, src: Expr, *params: Hashable) -> Expr:
         places = viewed(np.arange(int(np.prod(x.shape))).reshape(x.shape), *params)
@@ -589,7 +589,7 @@ def _replace(op: Op, x: Tensor, src: Tensor, part: Sequence[int], params: Params
 @method()
 @by_axis
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """``input`` with ``src`` at a place of a dimension.
+    """Return ``input`` with ``src`` at a place of a dimension.
 
     >>> import numeric as torch
     >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1).tolist()
@@ -616,7 +616,7 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Tensor:
-    """``input`` with ``src`` at every ``step``-th place of a dimension from start to end.
+    """Return ``input`` with ``src`` at every ``step``-th place from start to end.
 
     >>> import numeric as torch
     >>> torch.slice_scatter(torch.zeros(3), torch.ones(1), 0, 1, 2).tolist()
@@ -635,7 +635,7 @@ def slice_scatter(
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
-    """``input`` with ``src`` on a diagonal of two dimensions.
+    """Return ``input`` with ``src`` on a diagonal of two dimensions.
 
     >>> import numeric as torch
     >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2)).tolist()

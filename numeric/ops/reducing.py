@@ -1,4 +1,4 @@
-"""Reductions over axes: sums, products, extremes, and what is counted or found."""
+"""Reductions over axes: sums, products, extremes, counts and places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numeric.eager.tensor import Tensor, method, values_of, wrap
 from numeric.ops.arithmetic import DIV, MUL
 from numeric.ops.choices import Choice, along, result_type
 from numeric.ops.pointwise import maximum, minimum
-from numeric.ops.reduction_arguments import axes_or_all, found, in_dtype, nonzero_axis, renamed
+from numeric.ops.reduction_arguments import as_result, axes_or_all, in_dtype, nonzero_axis, renamed
 from symdiff import functions as sd
 
 if TYPE_CHECKING:
@@ -48,17 +48,17 @@ Result = TypeVar("Result")
 
 
 def _all_axes(function: Callable[..., Result]) -> Callable[..., Result]:
-    """The reduction of all axes, from one of given axes."""
+    """Return the reduction over all axes, from one over given axes."""
     return lambda x: function(x, tuple(range(x.ndim)), False)
 
 
 def of_axes(function: Callable[..., Expr]) -> Callable[..., Expr]:
-    """The formula of a reduction, from symdiff's function."""
+    """Return the formula of a reduction, from symdiff's function."""
     return lambda x, axes, keepdim, *rest: function(x, axes, *rest, keepdims=keepdim)
 
 
 def without_axes(function: Callable[..., Expr]) -> Callable[..., dict[Expr, Expr]]:
-    """That a result with axes of length 1 tells the one without."""
+    """Return the identity of a result with axes of length 1 and the one without."""
     return lambda x, y, axes, keepdim: {function(x, axes): sd.squeeze(y, axes) if keepdim else y}
 
 
@@ -68,7 +68,7 @@ def _two(
     kernel: Callable[..., np.ndarray] | None = None,
     **options: Any,
 ) -> tuple[Op, Op]:
-    """The reduction of all axes, and that of given ones: their nodes end in 0 and 1."""
+    """Create the reductions over all axes and over given ones: their nodes end in 0 and 1."""
     label = "".join(map(str.capitalize, name.split("_"))) + "Backward1"
     options["promotion"] = None
     return (
@@ -78,7 +78,7 @@ def _two(
 
 
 def _reduced(ops: tuple[Op, Op], input: Tensor, dim: Dims | None, keepdim: bool) -> Tensor:
-    """One of ``_two``."""
+    """Apply one of ``_two``."""
     out: Tensor
     if dim is None and not keepdim:
         out = apply(ops[0], (input,))
@@ -136,10 +136,10 @@ def sum(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """The sum over the axes ``dim``, all of them by default; 0 of nothing.
+    """Return the sum over the axes ``dim``, by default all; 0 without elements.
 
-    Integers and truth values are summed as int64.  Raises IndexError for an axis that there is
-    not, RuntimeError for one that is named twice.
+    Integers and bools are summed as int64.  Raises IndexError for an axis that does not exist,
+    RuntimeError for one that is named twice.
 
     >>> import numeric as torch
     >>> torch.sum(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1).tolist()
@@ -159,10 +159,10 @@ def mean(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """The arithmetic mean over the axes ``dim``, all of them by default; nan of nothing.
+    """Return the arithmetic mean over the axes ``dim``, by default all; nan without elements.
 
-    Raises RuntimeError for integers unless ``dtype`` is real, IndexError for an axis that there is
-    not.
+    Raises RuntimeError for integers unless ``dtype`` is real, IndexError for an axis that does not
+    exist.
 
     >>> import numeric as torch
     >>> torch.mean(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
@@ -190,9 +190,9 @@ def prod(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """The product over the axis ``dim``, over all of them by default; 1 of nothing.
+    """Return the product over the axis ``dim``, by default over all; 1 without elements.
 
-    Its derivative holds at zeros too.  Raises IndexError for an axis that there is not.
+    Its derivative holds at zeros, too.  Raises IndexError for an axis that does not exist.
 
     >>> import numeric as torch
     >>> torch.prod(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
@@ -212,7 +212,7 @@ def nansum(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """The sum over the axes ``dim``, all of them by default, of the elements that are not nan.
+    """Return the sum over the axes ``dim``, by default all, of the elements that are not nan.
 
     >>> import numeric as torch
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 3.0])).item()
@@ -234,9 +234,9 @@ def nanmean(
     dtype: dtypes.dtype | None = None,
     **names: object,
 ) -> Tensor:
-    """The mean over the axes ``dim``, all of them by default, of the elements that are not nan.
+    """Return the mean over the axes ``dim``, by default all, of the elements that are not nan.
 
-    It is nan where there is none.  Raises RuntimeError for integers.
+    It is nan without such elements.  Raises RuntimeError for integers.
 
     >>> import numeric as torch
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 3.0])).item()
@@ -313,7 +313,7 @@ _aminmax = result_type("aminmax", "min max")
 
 
 def _nonempty(name: str, input: Tensor, axes: Axes | None) -> None:
-    """Raise where there is nothing to take an extreme of."""
+    """Raise IndexError or RuntimeError for an extreme over no elements."""
     a = input._array
     if a.size:
         return
@@ -329,7 +329,7 @@ def _nonempty(name: str, input: Tensor, axes: Axes | None) -> None:
 def _of_extreme(
     name: str, input: Tensor, dim: Dims | None, keepdim: bool, names: dict[str, Any]
 ) -> tuple[Axes, bool]:
-    """The axes of an extreme, of which there is one, and ``keepdim``."""
+    """Return the axes of an extreme, exactly one, and ``keepdim``."""
     dim, keepdim = renamed(name, names, () if dim is None else dim, keepdim)
     axes = axes_or_all(dim, input._array.ndim)
     _nonempty(name, input, None if dim is None or dim == () else axes)
@@ -338,10 +338,9 @@ def _of_extreme(
 
 @method()
 def amax(input: Tensor, dim: Dims | None = (), keepdim: bool = False, **names: object) -> Tensor:
-    """The largest elements over the axes ``dim``, all of them by default.
+    """Return the largest elements over the axes ``dim``, by default all.
 
-    Equal ones share the derivative evenly.  Raises IndexError or RuntimeError where there is
-    nothing.
+    Ties divide the derivative equally.  Raises IndexError or RuntimeError without elements.
 
     >>> import numeric as torch
     >>> torch.amax(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
@@ -352,10 +351,9 @@ def amax(input: Tensor, dim: Dims | None = (), keepdim: bool = False, **names: o
 
 @method()
 def amin(input: Tensor, dim: Dims | None = (), keepdim: bool = False, **names: object) -> Tensor:
-    """The smallest elements over the axes ``dim``, all of them by default.
+    """Return the smallest elements over the axes ``dim``, by default all.
 
-    Equal ones share the derivative evenly.  Raises IndexError or RuntimeError where there is
-    nothing.
+    Ties divide the derivative equally.  Raises IndexError or RuntimeError without elements.
 
     >>> import numeric as torch
     >>> torch.amin(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()
@@ -366,9 +364,9 @@ def amin(input: Tensor, dim: Dims | None = (), keepdim: bool = False, **names: o
 
 @method()
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The smallest and the largest elements over the axis ``dim``, over all by default.
+    """Return the smallest and the largest elements over the axis ``dim``, by default over all.
 
-    Equal ones share the derivative evenly.
+    Ties divide the derivative equally.
 
     >>> import numeric as torch
     >>> torch.aminmax(torch.tensor([1.0, 3.0, 2.0])).max.item()
@@ -388,7 +386,7 @@ def _extremes(
     keepdim: bool,
     names: dict[str, Any],
 ) -> Any:
-    """The three forms of ``max`` and ``min``: of all, along an axis, of two tensors."""
+    """Serve the three forms of ``max`` and ``min``: of all, along an axis, of two tensors."""
     name = op.name
     other = names.pop("other", dim if isinstance(dim, Tensor) else None)
     if other is not None:
@@ -409,10 +407,10 @@ def _extremes(
 def max(
     input: Tensor, dim: Tensor | SupportsIndex | None = None, keepdim: bool = False, **names: object
 ) -> Any:
-    """The largest element; with ``dim``, (values, indices) along it; with ``other``, of each two.
+    """Return the largest element, (values, indices) along ``dim``, or with ``other`` the larger.
 
-    Of all, equal ones share the derivative evenly; along an axis it goes to the returned index.
-    Raises RuntimeError or IndexError where there is nothing.
+    Ties of all elements divide the derivative equally; along an axis the returned index gets it.
+    Raises RuntimeError or IndexError without elements.
 
     >>> import numeric as torch
     >>> x = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
@@ -426,10 +424,10 @@ def max(
 def min(
     input: Tensor, dim: Tensor | SupportsIndex | None = None, keepdim: bool = False, **names: object
 ) -> Any:
-    """The smallest element; with ``dim``, (values, indices) along it; with ``other``, of each two.
+    """Return the smallest element, (values, indices) along ``dim``, or with ``other`` the smaller.
 
-    Of all, equal ones share the derivative evenly; along an axis it goes to the returned index.
-    Raises RuntimeError or IndexError where there is nothing.
+    Ties of all elements divide the derivative equally; along an axis the returned index gets it.
+    Raises RuntimeError or IndexError without elements.
 
     >>> import numeric as torch
     >>> x = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
@@ -454,7 +452,7 @@ def _place(
             raise IndexError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
             )
-        index = found(places(a))
+        index = as_result(places(a))
         return wrap(np.reshape(index, (1,) * a.ndim) if keepdim else index)
     axis = nonzero_axis(name, a.shape, dim)
     return wrap(along(input, axis, keepdim, places)[0])
@@ -462,7 +460,7 @@ def _place(
 
 @method()
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: object) -> Tensor:
-    """The place of the first largest element along ``dim``, by default among all, as int64.
+    """Return the place of the first largest element along ``dim``, by default of all, as int64.
 
     >>> import numeric as torch
     >>> torch.argmax(torch.tensor([[1.0, 2.0], [4.0, 3.0]]), dim=1).tolist()
@@ -473,7 +471,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **names
 
 @method()
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **names: object) -> Tensor:
-    """The place of the first smallest element along ``dim``, by default among all, as int64.
+    """Return the place of the first smallest element along ``dim``, by default of all, as int64.
 
     >>> import numeric as torch
     >>> torch.argmin(torch.tensor([[1.0, 2.0], [4.0, 3.0]]), dim=1).tolist()
@@ -496,12 +494,12 @@ def _truth(
     dim, keepdim = renamed(name, names, dim, keepdim)
     a = values_of(input)
     kind = a.dtype if a.dtype == np.uint8 else BOOL
-    return wrap(found(kernel(a, axis=axes_or_all(dim, a.ndim), keepdims=keepdim), kind))
+    return wrap(as_result(kernel(a, axis=axes_or_all(dim, a.ndim), keepdims=keepdim), kind))
 
 
 @method()
 def all(input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: object) -> Tensor:
-    """Whether all elements over the axes ``dim``, all axes by default, are true (not 0).
+    """Return whether all elements over the axes ``dim``, by default all axes, are true (not 0).
 
     >>> import numeric as torch
     >>> torch.all(torch.tensor([[True, False], [True, True]]), dim=1).tolist()
@@ -512,7 +510,7 @@ def all(input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: 
 
 @method()
 def any(input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: object) -> Tensor:
-    """Whether some element over the axes ``dim``, all axes by default, is true (not 0).
+    """Return whether some element over the axes ``dim``, by default all axes, is true (not 0).
 
     >>> import numeric as torch
     >>> torch.any(torch.tensor([[True, False], [False, False]]), dim=1).tolist()
@@ -523,7 +521,7 @@ def any(input: Tensor, dim: Dims | None = None, keepdim: bool = False, **names: 
 
 @method()
 def count_nonzero(input: Tensor, dim: Dims | None = None, **names: object) -> Tensor:
-    """The number of elements other than 0 over the axes ``dim``, all of them by default.
+    """Return the number of elements other than 0 over the axes ``dim``, by default all.
 
     >>> import numeric as torch
     >>> torch.count_nonzero(torch.tensor([[1, 0], [2, 3]]), dim=0).tolist()
@@ -531,4 +529,4 @@ def count_nonzero(input: Tensor, dim: Dims | None = None, **names: object) -> Te
     """
     dim, _ = renamed("count_nonzero", names, dim)
     a = values_of(input)
-    return wrap(found(np.count_nonzero(a, axis=axes_or_all(dim, a.ndim), keepdims=False)))
+    return wrap(as_result(np.count_nonzero(a, axis=axes_or_all(dim, a.ndim), keepdims=False)))

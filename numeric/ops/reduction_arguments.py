@@ -23,9 +23,9 @@ Axis = TypeVar("Axis")
 
 
 def axes_or_all(dim: Dims | None, ndim: int) -> tuple[int, ...]:
-    """The axes ``dim``, one or several, in order; all of them for None and for none.
+    """Return the axes ``dim``, one or several, in order; all for None and for an empty list.
 
-    Raises IndexError for an axis that there is not, RuntimeError for one that is named twice.
+    Raises IndexError for an axis that does not exist, RuntimeError for one that is named twice.
     """
     if dim is None:
         return tuple(range(ndim))
@@ -43,7 +43,7 @@ def axes_or_all(dim: Dims | None, ndim: int) -> tuple[int, ...]:
 def renamed(
     name: str, names: dict[str, Any], dim: Dims | None, keepdim: bool = False
 ) -> tuple[Any, bool]:
-    """``dim`` and ``keepdim``, which may have been passed under their NumPy names.
+    """Return ``dim`` and ``keepdim``, which may have come under their NumPy names.
 
     Raises TypeError for another name.
     """
@@ -58,7 +58,7 @@ def renamed(
 
 
 def nonzero_axis(name: str, shape: tuple[int, ...], dim: SupportsIndex) -> int:
-    """``axis_of``, for what needs an element along the axis; IndexError where there is none."""
+    """Return ``axis_of`` a dimension with elements.  Raises IndexError for one of length 0."""
     axis = axis_of(dim, len(shape))
     if shape and shape[axis] == 0:
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
@@ -66,14 +66,14 @@ def nonzero_axis(name: str, shape: tuple[int, ...], dim: SupportsIndex) -> int:
 
 
 def required(name: str, dim: Axis | None) -> Axis:
-    """``dim``.  Raises TypeError where it was not passed."""
+    """Return ``dim``.  Raises TypeError if it was not passed."""
     if dim is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     return dim
 
 
-def found(value: Any, kind: DTypeLike = np.int64) -> np.ndarray:
-    """What NumPy found, in a dtype."""
+def as_result(value: Any, kind: DTypeLike = np.int64) -> np.ndarray:
+    """Convert a result of NumPy, maybe a scalar, to an array of a dtype."""
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value, kind)
     array: np.ndarray = value if value.dtype == kind else value.astype(kind)
@@ -81,7 +81,7 @@ def found(value: Any, kind: DTypeLike = np.int64) -> np.ndarray:
 
 
 def in_dtype(input: Tensor, dtype: dtypes.dtype | None) -> Tensor:
-    """``input`` in a dtype; by default integers and truth values as int64."""
+    """Return ``input`` in a dtype; by default integers and bools become int64."""
     kind = input._array.dtype
     if dtype is not None:
         return input if kind is dtype.numpy else cast(input, dtype.numpy)

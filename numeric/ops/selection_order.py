@@ -1,7 +1,7 @@
-"""Which of equal elements is found first: partial orders, step by step as PyTorch makes them.
+"""The order of ties in a selection: repeat the steps of PyTorch's partial sorts.
 
-Selecting the k-th element leaves equal ones in an order that only the steps of the algorithm
-explain.  They are followed for short arrays; in long ones, equal elements keep their order.
+A selection of the k-th element leaves ties in an order that depends on the steps of the algorithm.
+This module repeats the steps for short arrays; in long arrays ties stay in their order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HEAP = 64
 
 
 def tied(ordered: np.ndarray, axis: int) -> bool:
-    """Whether a short array that is sorted along an axis has equal elements in a line."""
+    """Whether a short array to sort along an axis has equal elements in a line."""
     if ordered.__class__ is not np.ndarray or not 0 < ordered.size <= _SHORT:
         return False
     lines = np.moveaxis(ordered, axis, -1)
@@ -26,7 +26,7 @@ def tied(ordered: np.ndarray, axis: int) -> bool:
 
 
 def first_places(a: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray | None:
-    """The places of the first k elements in order; None where the steps are not followed."""
+    """Return the places of the first k elements in order, or None for a long array."""
     n = a.shape[axis]
     if not k or k * _HEAP <= n:
         return None
@@ -42,17 +42,17 @@ def first_places(a: np.ndarray, k: int, axis: int, largest: bool) -> np.ndarray 
 
 
 def kth_place(a: np.ndarray, k: int, axis: int) -> np.ndarray:
-    """The place of the k-th smallest element, k from 0."""
+    """Return the place of the k-th smallest element, k from 0."""
     return np.apply_along_axis(lambda v: _selected(_ranks(v).tolist(), k), axis, a).astype(np.int64)
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Integers in the order of the elements, nan last."""
+    """Return integers in the order of the elements, nan last."""
     return np.unique(values, return_inverse=True)[1].reshape(-1)
 
 
 def _partition(order: list[int], key: list[int], nth: int) -> None:
-    """Bring the nth place of ``order`` to where sorting by key would: C++'s ``nth_element``."""
+    """Move the nth place of ``order`` to its sorted position: C++'s ``nth_element``."""
     first, last = 0, len(order)
     while last - first > 3:
         low, mid, high = first + 1, first + (last - first) // 2, last - 1
@@ -72,7 +72,7 @@ def _partition(order: list[int], key: list[int], nth: int) -> None:
 
 
 def _cut(order: list[int], key: list[int], i: int, j: int, pivot: int) -> int:
-    """Put keys below the pivot before those above; equal ones end the steps of both sides."""
+    """Move keys below the pivot before those above; keys equal to it stop both scans."""
     while True:
         while key[order[i]] < pivot:
             i += 1
@@ -86,7 +86,7 @@ def _cut(order: list[int], key: list[int], i: int, j: int, pivot: int) -> int:
 
 
 def _selected(key: list[int], k: int) -> int:
-    """The place of the k-th smallest key: quickselect with the median of three as the pivot."""
+    """Return the place of the k-th smallest key: quickselect, pivot the median of three."""
     order = list(range(len(key)))
     left, right = 0, len(key) - 1
 

@@ -1,4 +1,4 @@
-"""Orders along an axis: sorting, the k-th and the middle elements, quantiles, places in a table."""
+"""Sort along an axis; k-th elements, medians, quantiles, and searches in sorted vectors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NANMEDIAN_DIM = Choice(result_type("nanmedian"), "NanmedianBackward1")
 
 
 def _order(a: np.ndarray, axis: int, descending: bool) -> np.ndarray:
-    """The places of the elements in order, equal ones in their own; nan is the largest."""
+    """Return the places of the elements in stable order; nan is the largest."""
     if not a.ndim:
         return np.zeros((), np.int64)
     if not descending:
@@ -71,9 +71,9 @@ def sort(
     stable: bool | None = None,
     **names: object,
 ) -> Any:
-    """The elements along ``dim`` in order, and their places: (values, indices).
+    """Sort the elements along ``dim``, and return them with their places: (values, indices).
 
-    Equal ones keep their order, nan counts as the largest.  Derivatives follow the indices.
+    The order of ties is stable, and nan counts as the largest.  Derivatives follow the indices.
 
     >>> import numeric as torch
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]), descending=True).indices.tolist()
@@ -87,7 +87,7 @@ def sort(
 
 @method()
 def msort(input: Tensor) -> Tensor:
-    """The elements along the first axis in ascending order.
+    """Return the elements along the first axis in ascending order.
 
     >>> import numeric as torch
     >>> torch.msort(torch.tensor([3.0, 1.0, 2.0])).tolist()
@@ -101,7 +101,7 @@ def msort(input: Tensor) -> Tensor:
 def argsort(
     input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False, **names: object
 ) -> Tensor:
-    """The places of the elements along ``dim`` in order, as int64.
+    """Return the places of the elements along ``dim`` in order, as int64.
 
     >>> import numeric as torch
     >>> torch.argsort(torch.tensor([3.0, 1.0, 2.0])).tolist()
@@ -120,9 +120,9 @@ def topk(
     sorted: bool = True,
     **names: object,
 ) -> Any:
-    """The ``k`` largest elements along ``dim``, or the smallest, in order: (values, indices).
+    """Return the ``k`` largest or smallest elements along ``dim`` in order: (values, indices).
 
-    Raises RuntimeError where there are fewer.
+    Raises RuntimeError for fewer than k elements.
 
     >>> import numeric as torch
     >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2).values.tolist()
@@ -146,9 +146,9 @@ def topk(
 
 @method()
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **names: object) -> Any:
-    """The ``k``-th smallest elements along ``dim``, counted from 1: (values, indices).
+    """Return the ``k``-th smallest elements along ``dim``, counted from 1: (values, indices).
 
-    Raises RuntimeError where there is no k-th.
+    Raises RuntimeError for fewer than k elements.
 
     >>> import numeric as torch
     >>> torch.kthvalue(torch.tensor([3.0, 1.0, 2.0]), 2).values.item()
@@ -174,9 +174,9 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False, **name
 
 
 def _median_place(a: np.ndarray, axis: int, skip: bool) -> np.ndarray:
-    """The place of the lower middle element of each line; of the first nan unless they are passed.
+    """Return the place of each line's lower median, or of its first nan unless nan are skipped.
 
-    Where only nan are left, that of the first.
+    For a line of nan only, it is the place of the first.
     """
     order = _order(a, axis, False)
     n = a.shape[axis]
@@ -192,19 +192,19 @@ def _middle(a: np.ndarray, skip: bool) -> np.ndarray:
     flat = a.reshape(-1)
     if not flat.size:
         return np.full((), np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, a.dtype)
-    found: np.ndarray = flat[_median_place(flat, 0, skip)]
-    return found
+    median: np.ndarray = flat[_median_place(flat, 0, skip)]
+    return median
 
 
 def _shared(x: Expr, y: Expr) -> Expr:
-    """The mean of the elements of x that are y, which among these is y."""
+    """Return the mean of the elements of x equal to y, which is y."""
     both = sd.logical_and(sd.isnan(x), sd.isnan(y))
     same = sd.logical_or(sd.equal(x, y), both)
     return sd.sum(sd.where(same, x, 0 * x)) / sd.sum(same)
 
 
 def _lower_median(x: Any) -> Expr:
-    """The lower middle element, nan where there is one, as an expression."""
+    """Return the lower median, nan if an element is nan, as an expression."""
     n = int(np.prod(x.shape))
     ordered = sd.sort(sd.reshape(x, (n,)))
     return sd.where(sd.isnan(ordered[n - 1]), ordered[n - 1], ordered[(n - 1) // 2])
@@ -217,7 +217,7 @@ def _lower_nanmedian(x: Any) -> Expr:
 
 
 def _whole_median(name: str, middle: Callable[[Expr], Expr], skip: bool) -> Op:
-    """The median of all elements; equal ones share its derivative."""
+    """Return the median of all elements; ties divide its derivative."""
 
     def build(x: Expr) -> Expr:
         return _shared(x, middle(x)) if 0 not in x.shape else sd.sum(x)
@@ -257,9 +257,9 @@ def _medians(
 def median(
     input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False, **names: object
 ) -> Any:
-    """The lower middle element; with ``dim`` along it, with its place: (values, indices).
+    """Return the lower median; with ``dim`` along it, with its place: (values, indices).
 
-    Of all, equal ones share the derivative; along an axis it goes to the returned index.  A nan
+    Ties of all elements divide the derivative; along an axis the returned index gets it.  A nan
     makes the result nan.
 
     >>> import numeric as torch
@@ -273,7 +273,7 @@ def median(
 def nanmedian(
     input: Tensor, dim: SupportsIndex | None = None, keepdim: bool = False, **names: object
 ) -> Any:
-    """As ``median``, of the elements that are not nan.
+    """Return the ``median`` of the elements that are not nan.
 
     >>> import numeric as torch
     >>> torch.nanmedian(torch.tensor([3.0, float("nan"), 2.0])).item()
@@ -286,7 +286,7 @@ def nanmedian(
 
 
 def _between(lib: Any, reshape: Callable[..., Any]) -> Callable[..., Any]:
-    """Elements between two places of each line, in the layout of the results."""
+    """Return elements between two places of each line, in the layout of the results."""
 
     def between(
         x: Any, low: Any, high: Any, share: Any, axis: int | None, keepdim: bool, one: bool
@@ -360,7 +360,7 @@ def _quantiles(
 def _interpolated(
     skip: bool, input: Tensor, lines: np.ndarray, q: Tensor, params: Params, how: str
 ) -> Tensor:
-    """The quantiles, from the order of the lines."""
+    """Return the quantiles, from the order of the lines."""
     order = _order(lines, -1, False)
     n = lines.shape[-1]
     present: np.ndarray = np.count_nonzero(np.equal(lines, lines), axis=-1, keepdims=True)
@@ -393,10 +393,11 @@ def quantile(
     interpolation: str = "linear",
     **names: object,
 ) -> Tensor:
-    """The quantiles ``q`` in [0, 1] along ``dim``, of all by default, linear between elements.
+    """Return the quantiles ``q`` in [0, 1] along ``dim``, by default of all elements.
 
-    A vector q gives a leading axis.  ``interpolation`` may be "lower", "higher", "nearest" or
-    "midpoint".  Raises RuntimeError for another q and where there is nothing.
+    They are interpolated linearly; ``interpolation`` may be "lower", "higher", "nearest" or
+    "midpoint".  A vector q gives a leading axis.  Raises RuntimeError for another q and without
+    elements.
 
     >>> import numeric as torch
     >>> torch.quantile(torch.tensor([1.0, 2.0, 4.0]), 0.75).item()
@@ -416,7 +417,7 @@ def nanquantile(
     interpolation: str = "linear",
     **names: object,
 ) -> Tensor:
-    """As ``quantile``, of the elements that are not nan.
+    """Return the ``quantile`` of the elements that are not nan.
 
     >>> import numeric as torch
     >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 4.0]), 0.5).item()
@@ -437,10 +438,10 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements, or slices along ``dim``, in ascending order.
+    """Return the distinct elements, or slices along ``dim``, in ascending order.
 
-    With ``return_inverse`` also the place of each element among them, with ``return_counts`` how
-    often each occurs.  The results are constants.
+    ``return_inverse`` adds the place of each element among them, ``return_counts`` the number of
+    occurrences of each.  The results are constants.
 
     >>> import numeric as torch
     >>> torch.unique(torch.tensor([3, 1, 3])).tolist()
@@ -450,13 +451,13 @@ def unique(
     values, inverse, counts = np.unique(
         values_of(input), return_inverse=True, return_counts=True, axis=axis
     )
-    found = [wrap(values)]
+    results = [wrap(values)]
     if return_inverse:
         shape = input._array.shape if axis is None else (-1,)
-        found.append(wrap(np.asarray(inverse, INT64).reshape(shape)))
+        results.append(wrap(np.asarray(inverse, INT64).reshape(shape)))
     if return_counts:
-        found.append(wrap(np.asarray(counts, INT64)))
-    return tuple(found) if len(found) > 1 else found[0]
+        results.append(wrap(np.asarray(counts, INT64)))
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 def searchsorted(
@@ -467,9 +468,10 @@ def searchsorted(
     right: bool = False,
     side: str | None = None,
 ) -> Tensor:
-    """How many elements of an ascending vector are below each of ``input``; or, right, not above.
+    """Return the number of elements of an ascending vector below each of ``input``.
 
-    Several vectors, along the last axis, are searched for the lines of ``input``.
+    With ``right`` it counts elements that are not above.  Several vectors, along the last axis, are
+    searched for the lines of ``input``.
 
     >>> import numeric as torch
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4])).tolist()
@@ -479,7 +481,7 @@ def searchsorted(
     wanted = values_of(wanted) if isinstance(wanted, Tensor) else np.asarray(constant(wanted))
     where: Literal["left", "right"] = "right" if right or side == "right" else "left"
     if table.ndim == 1:
-        found = np.searchsorted(table, wanted, where)
+        counts = np.searchsorted(table, wanted, where)
     else:
         if table.shape[:-1] != wanted.shape[:-1]:
             raise RuntimeError(
@@ -487,16 +489,16 @@ def searchsorted(
                 f"tensor and input value tensor must match, but we got boundaries tensor "
                 f"{list(table.shape)} and input value tensor {list(wanted.shape)}"
             )
-        found = np.empty(wanted.shape, np.int64)
+        counts = np.empty(wanted.shape, np.int64)
         for k in np.ndindex(*table.shape[:-1]):
-            found[k] = np.searchsorted(table[k], wanted[k], where)
-    return wrap(np.asarray(found, np.int32 if out_int32 else np.int64))
+            counts[k] = np.searchsorted(table[k], wanted[k], where)
+    return wrap(np.asarray(counts, np.int32 if out_int32 else np.int64))
 
 
 def bucketize(
     input: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    """``searchsorted`` with its arguments the other way round.
+    """Call ``searchsorted`` with its arguments in the other order.
 
     >>> import numeric as torch
     >>> torch.bucketize(torch.tensor([3, 4]), torch.tensor([1, 3, 5])).tolist()

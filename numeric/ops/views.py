@@ -1,4 +1,4 @@
-"""Views: other shapes of the same memory."""
+"""Views with other shapes of the same memory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def viewing(
     label: str | None = None,
     **options: Any,
 ) -> Op:
-    """An op whose kernel returns views, for any dtype."""
+    """Return an op whose kernel returns views, for any dtype."""
     return Op(name, build, kernel, promotion=None, view=True, label=label, **options)
 
 
@@ -90,7 +90,7 @@ PERMUTE = viewing("permute", sd.permute_dims, np.transpose)
 
 
 def _completed(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """``shape`` for so many elements, with the length that -1 stands for."""
+    """Return ``shape`` with the length for -1, for a number of elements."""
     rest = prod([n for n in shape if n != -1])
     for k, n in enumerate(shape):
         if n < -1:
@@ -118,9 +118,9 @@ def _is_viewable(a: np.ndarray | Shadow, shape: tuple[int, ...]) -> bool:
 
 @method()
 def view(self: Tensor, *shape: SizeLike, size: SizeLike | None = None) -> Tensor:
-    """The same memory under another shape; one length may be -1.
+    """Return the same memory with another shape; one length may be -1.
 
-    Raises RuntimeError where the numbers of elements differ, or the memory has to be copied.
+    Raises RuntimeError if the numbers of elements differ, or a copy would be necessary.
 
     >>> import numeric as torch
     >>> torch.zeros(2, 3).view(3, -1).shape
@@ -140,7 +140,7 @@ def view(self: Tensor, *shape: SizeLike, size: SizeLike | None = None) -> Tensor
 
 @method()
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same memory under the shape of ``other``.
+    """Return the same memory with the shape of ``other``.
 
     >>> import numeric as torch
     >>> torch.zeros(2, 3).view_as(torch.zeros(6)).shape
@@ -161,9 +161,9 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def reshape(input: Tensor, shape: SizeLike) -> Tensor:
-    """The elements under another shape: a view where that is possible.
+    """Return the elements in another shape: a view if possible.
 
-    Raises RuntimeError where the numbers of elements differ.
+    Raises RuntimeError if the numbers of elements differ.
 
     >>> import numeric as torch
     >>> torch.reshape(torch.zeros(2, 3), (-1,)).shape
@@ -174,7 +174,7 @@ def reshape(input: Tensor, shape: SizeLike) -> Tensor:
 
 @method("reshape")
 def _reshape(self: Tensor, *lengths: SizeLike, shape: SizeLike | None = None) -> Tensor:
-    """The elements under another shape, given as lengths or one sequence of them."""
+    """Return the elements in another shape, given as lengths or one sequence."""
     lengths = lengths if shape is None else (shape,)
     if not lengths:
         raise TypeError('reshape() missing 1 required positional arguments: "shape"')
@@ -183,7 +183,7 @@ def _reshape(self: Tensor, *lengths: SizeLike, shape: SizeLike | None = None) ->
 
 @method()
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The elements under the shape of ``other``.
+    """Return the elements in the shape of ``other``.
 
     >>> import numeric as torch
     >>> torch.zeros(2, 3).reshape_as(torch.zeros(6)).shape
@@ -194,7 +194,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Some dimensions made one; the tensor itself if it is only one.
+    """Merge some dimensions into one; return the tensor itself if it is only one.
 
     >>> import numeric as torch
     >>> torch.flatten(torch.zeros(2, 3, 4), 1).shape
@@ -213,7 +213,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @method()
 @by_axis
 def unflatten(input: Tensor, dim: int, sizes: SizeLike) -> Tensor:
-    """One dimension made several; one of the lengths may be -1.
+    """Split one dimension into several; one of the lengths may be -1.
 
     >>> import numeric as torch
     >>> torch.unflatten(torch.zeros(2, 6), 1, (3, -1)).shape
@@ -233,7 +233,7 @@ def unflatten(input: Tensor, dim: int, sizes: SizeLike) -> Tensor:
 
 @method()
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension.
+    """Return all elements in one dimension.
 
     >>> import numeric as torch
     >>> torch.ravel(torch.zeros(2, 3)).shape
@@ -248,7 +248,7 @@ def ravel(input: Tensor) -> Tensor:
 @method()
 @by_axis
 def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
-    """Without dimensions of length 1: all of them, or those of ``dim`` that are.
+    """Remove dimensions of length 1: all of them, or those among ``dim``.
 
     >>> import numeric as torch
     >>> torch.squeeze(torch.zeros(1, 3, 1)).shape, torch.squeeze(torch.zeros(1, 3, 1), 0).shape
@@ -259,7 +259,7 @@ def squeeze(input: Tensor, dim: Dims | None = None) -> Tensor:
 
 
 def _ones(x: Tensor, dim: Dims | None) -> tuple[int, tuple[int, ...]]:
-    """How dimensions to squeeze were given, and those of them that are of length 1."""
+    """Return the form of the dimensions to squeeze, and those of them of length 1."""
     shape = x._array.shape
     axes = range(len(shape)) if dim is None else axes_of(dim, len(shape))
     kind = 0 if dim is None else 2 if isinstance(dim, tuple | list) else 1
@@ -269,7 +269,7 @@ def _ones(x: Tensor, dim: Dims | None) -> tuple[int, tuple[int, ...]]:
 @method()
 @by_axis
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """With a new dimension of length 1 at place ``dim``.
+    """Add a dimension of length 1 at place ``dim``.
 
     >>> import numeric as torch
     >>> torch.unsqueeze(torch.zeros(3), -1).shape
@@ -280,7 +280,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @method()
 def numel(input: Tensor) -> int:
-    """The number of elements.
+    """Return the number of elements.
 
     >>> import numeric as torch
     >>> torch.numel(torch.zeros(2, 3))
@@ -321,7 +321,7 @@ def _stretched(x: Tensor, sizes: tuple[int, ...]) -> Tensor:
 
 @method()
 def expand(self: Tensor, *sizes: SizeLike, size: SizeLike | None = None) -> Tensor:
-    """Dimensions of length 1 repeated without memory, and new ones in front; -1 keeps a length.
+    """Broadcast to lengths without new memory; -1 leaves a length, new dimensions come first.
 
     >>> import numeric as torch
     >>> torch.zeros(3, 1).expand(2, -1, 4).shape
@@ -332,7 +332,7 @@ def expand(self: Tensor, *sizes: SizeLike, size: SizeLike | None = None) -> Tens
 
 @method()
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Expanded to the shape of ``other``.
+    """Broadcast to the shape of ``other``.
 
     >>> import numeric as torch
     >>> torch.zeros(3).expand_as(torch.zeros(2, 3)).shape
@@ -343,7 +343,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 
 @method()
 def broadcast_to(input: Tensor, size: SizeLike) -> Tensor:
-    """Expanded to ``size``.
+    """Broadcast to the shape ``size``.
 
     >>> import numeric as torch
     >>> torch.broadcast_to(torch.zeros(3), (2, 3)).shape
@@ -353,7 +353,7 @@ def broadcast_to(input: Tensor, size: SizeLike) -> Tensor:
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which all broadcast.
+    """Return the common shape of broadcasting.
 
     >>> common_shape((3,), (2, 1))
     (2, 3)
@@ -374,7 +374,7 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """All expanded to the shape they broadcast to.
+    """Broadcast all tensors to their common shape.
 
     >>> import numeric as torch
     >>> [x.shape for x in torch.broadcast_tensors(torch.zeros(3), torch.zeros(2, 1))]
@@ -386,7 +386,7 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
 
 
 def _listed(name: str, tensors: Sequence[Tensor | Sequence[Tensor]]) -> Sequence[Any]:
-    """Tensors that came one by one, or as one sequence."""
+    """Return tensors that are separate arguments, or one sequence, as a list."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
     for place, x in enumerate(given):
         if not isinstance(x, Tensor):
@@ -398,7 +398,7 @@ def _listed(name: str, tensors: Sequence[Tensor | Sequence[Tensor]]) -> Sequence
 
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Vectors along one dimension each of a grid; "xy" swaps the first two dimensions.
+    """Expand vectors along one dimension each of a grid; "xy" swaps the first two dimensions.
 
     >>> import numeric as torch
     >>> [x.shape for x in torch.meshgrid(torch.zeros(2), torch.zeros(3), indexing="xy")]
@@ -445,7 +445,7 @@ _ranked_1, _ranked_2, _ranked_3 = map(_ranked, (1, 2, 3))
 
 
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Numbers as vectors of one element, others as they are.
+    """Return numbers as vectors of one element, other tensors as they are.
 
     >>> import numeric as torch
     >>> torch.atleast_1d(torch.zeros(())).shape
@@ -455,7 +455,7 @@ def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 
 
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Vectors as matrices of one row, others as they are.
+    """Return vectors as matrices of one row, other tensors of two or more dimensions as they are.
 
     >>> import numeric as torch
     >>> torch.atleast_2d(torch.zeros(3)).shape
@@ -465,7 +465,7 @@ def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 
 
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
-    """Vectors and matrices with three dimensions, others as they are.
+    """Return vectors and matrices with three dimensions, other tensors as they are.
 
     >>> import numeric as torch
     >>> torch.atleast_3d(torch.zeros(3)).shape
@@ -479,7 +479,7 @@ def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Any:
 
 @method()
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix; vectors as they are.
+    """Return the transpose of a matrix; a vector as it is.
 
     >>> import numeric as torch
     >>> torch.t(torch.zeros(2, 3)).shape
@@ -494,7 +494,7 @@ def t(input: Tensor) -> Tensor:
 
 @method("transpose", "swapaxes", "swapdims")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged.
+    """Exchange two dimensions.
 
     >>> import numeric as torch
     >>> torch.transpose(torch.zeros(2, 3, 4), 0, 2).shape
@@ -508,7 +508,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dimensions exchanged.
+    """Exchange two dimensions.
 
     >>> import numeric as torch
     >>> torch.swapaxes(torch.zeros(2, 3, 4), 0, 2).shape
@@ -518,7 +518,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 
 def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged.
+    """Exchange two dimensions.
 
     >>> import numeric as torch
     >>> torch.swapdims(torch.zeros(2, 3, 4), 0, 2).shape
@@ -528,7 +528,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def permute(input: Tensor, dims: Dims) -> Tensor:
-    """The dimensions in another order.
+    """Return the dimensions in another order.
 
     Raises RuntimeError unless each dimension is named once.
 
@@ -551,7 +551,7 @@ def permute(input: Tensor, dims: Dims) -> Tensor:
 
 @method("permute")
 def _permute(self: Tensor, *order: Dims, dims: Dims | None = None) -> Tensor:
-    """The dimensions in another order, given one by one or as one sequence."""
+    """Return the dimensions in another order, as arguments or one sequence."""
     order = order if dims is None else (dims,)
     if not order:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
@@ -560,7 +560,7 @@ def _permute(self: Tensor, *order: Dims, dims: Dims | None = None) -> Tensor:
 
 @method("movedim", "moveaxis")
 def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """Dimensions moved to other places, the rest in order.
+    """Move dimensions to other places; the rest stay in order.
 
     >>> import numeric as torch
     >>> torch.movedim(torch.zeros(2, 3, 4), 0, -1).shape
@@ -590,7 +590,7 @@ def movedim(input: Tensor, source: Dims, destination: Dims) -> Tensor:
 
 
 def moveaxis(input: Tensor, source: Dims, destination: Dims) -> Tensor:
-    """Dimensions moved to other places, the rest in order.
+    """Move dimensions to other places; the rest stay in order.
 
     >>> import numeric as torch
     >>> torch.moveaxis(torch.zeros(2, 3, 4), 0, -1).shape
@@ -605,7 +605,7 @@ def _reversed(self: Tensor) -> Tensor:
 
 
 def _matrices_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged."""
+    """The tensor with the last two dimensions exchanged."""
     if self._array.ndim < 2:
         raise RuntimeError(
             "tensor.mT is only supported on matrices or batches of matrices. Got "
@@ -637,7 +637,7 @@ _SQUEEZES = [_turned(op, f"SqueezeBackward{k + 3}") for k, op in enumerate(SQUEE
 
 @method()
 def t_(self: Tensor) -> Tensor:
-    """``t`` in place: the tensor itself has the other shape from now on.
+    """Transpose the tensor itself, in place.
 
     >>> import numeric as torch
     >>> torch.zeros(2, 3).t_().shape
@@ -652,7 +652,7 @@ def t_(self: Tensor) -> Tensor:
 
 @method("transpose_", "swapaxes_", "swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """``transpose`` in place.
+    """Exchange two dimensions of the tensor itself, in place.
 
     >>> import numeric as torch
     >>> torch.zeros(2, 3).transpose_(0, 1).shape
@@ -666,7 +666,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 @method()
 @by_axis
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """``unsqueeze`` in place.
+    """Add a dimension of length 1 to the tensor itself, in place.
 
     >>> import numeric as torch
     >>> torch.zeros(3).unsqueeze_(0).shape
@@ -679,7 +679,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 @method()
 @by_axis
 def squeeze_(self: Tensor, dim: Dims | None = None) -> Tensor:
-    """``squeeze`` in place.
+    """Remove dimensions of length 1 of the tensor itself, in place.
 
     >>> import numeric as torch
     >>> torch.zeros(1, 3).squeeze_().shape

@@ -1,4 +1,4 @@
-"""Views of parts: places, ranges, diagonals and windows of dimensions."""
+"""Views of parts: slices, ranges, diagonals and windows along dimensions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _key(place: int, item: slice | int) -> tuple[slice | int, ...]:
 
 
 def _writeable(view: np.ndarray, of: np.ndarray) -> np.ndarray:
-    """A view that NumPy made read-only for no reason of memory."""
+    """Return a writeable form of a view that NumPy marks read-only without need."""
     if of.flags.writeable:
         view.flags.writeable = True
     return view
@@ -81,7 +81,7 @@ UNFOLD = viewing("unfold", _windows_formula, _windows, concrete=True)
 
 @lru_cache(maxsize=256)
 def _cutting(name: str, outputs: int) -> Op:
-    """Parts along a dimension, given by where they start and stop."""
+    """Return parts along a dimension, from their starts and stops."""
 
     def parts(x: Any, dim: int, bounds: Sequence[tuple[int, int]]) -> Any:
         out = tuple([x[_key(dim, slice(*pair))] for pair in bounds])
@@ -102,7 +102,7 @@ def _unbinding(outputs: int) -> Op:
 
 
 def _several(op: Op, x: Tensor, params: Params) -> tuple[Tensor, ...]:
-    """The results of a view with several, which cannot be changed in place."""
+    """Return the results of a view with several, which forbid changes in place."""
     one = op.outputs == 1
     outs = (apply(op, (x,), params),) if one else apply_several(op, (x,), params)
     for out in outs:
@@ -116,7 +116,7 @@ def _several(op: Op, x: Tensor, params: Params) -> tuple[Tensor, ...]:
 @method()
 @by_axis
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """What is at a place of a dimension, without that dimension.
+    """Return the slice at a place of a dimension, without that dimension.
 
     Raises IndexError for a place out of range.
 
@@ -138,7 +138,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 @method()
 @by_axis
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """``length`` places of a dimension from ``start`` on.
+    """Return ``length`` places of a dimension from ``start`` on.
 
     >>> import numeric as torch
     >>> torch.narrow(torch.zeros(2, 5), 1, 1, 3).shape
@@ -164,7 +164,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 @method()
 @by_axis
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """What is at each place of a dimension.
+    """Return the slices at all places of a dimension.
 
     >>> import numeric as torch
     >>> [x.shape for x in torch.unbind(torch.zeros(2, 3))]
@@ -187,7 +187,7 @@ _MOST_PARTS = 1_000_000
 
 
 def _check_parts(name: str, argument: str, n: int) -> None:
-    """Refuse more parts than anybody uses: each is a Tensor, most of them empty."""
+    """Raise for an implausible number of parts: each is a Tensor, and most would be empty."""
     if n > _MOST_PARTS:
         raise ValueError(
             f"{name}(): argument '{argument}' (position 2) is {n}; at most {_MOST_PARTS} parts are "
@@ -211,7 +211,7 @@ def split(
     *,
     split_size: SizeLike | None = None,
 ) -> tuple[Tensor, ...]:
-    """Parts along a dimension, of one length (the last may be shorter) or of given lengths.
+    """Split a dimension into parts of one length (the last may be shorter) or of given lengths.
 
     >>> import numeric as torch
     >>> [x.shape for x in torch.split(torch.zeros(5), 2)]
@@ -245,7 +245,7 @@ def split(
 @method()
 @by_axis
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most so many parts along a dimension, equal ones but for the last.
+    """Split a dimension into at most ``chunks`` parts, equal except for the last.
 
     >>> import numeric as torch
     >>> [x.shape for x in torch.chunk(torch.zeros(5), 3)]
@@ -265,7 +265,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(
     input: Tensor, indices_or_sections: Tensor | SizeLike, dim: int = 0
 ) -> tuple[Tensor, ...]:
-    """So many parts along a dimension, the first ones longer by one; or parts between places.
+    """Split a dimension into a number of parts, the first ones longer by one, or at places.
 
     >>> import numeric as torch
     >>> [x.shape for x in torch.tensor_split(torch.zeros(5), 2)]
@@ -297,7 +297,7 @@ def tensor_split(
 
 @method()
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A diagonal of two dimensions, which becomes the last dimension.
+    """Return a view of a diagonal of two dimensions, which becomes the last dimension.
 
     >>> import numeric as torch
     >>> torch.diagonal(torch.zeros(2, 3), 1).shape
@@ -312,7 +312,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 @method()
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """All windows of ``size`` places of a dimension, every ``step``-th, in a new last dimension.
+    """Return all windows of ``size`` places, every ``step``-th, in a new last dimension.
 
     >>> import numeric as torch
     >>> torch.zeros(7).unfold(0, 3, 2).shape
