@@ -84,7 +84,7 @@ def _unwritten(_function: Callable[..., Any], _explain: Any) -> Callable[..., An
     return called
 
 
-_BY_AXIS = by_axis(re.escape).__code__  # what renames an argument has no frame around it, but in it
+_BY_AXIS = by_axis(re.escape).__code__  # the frame of a renamed argument is inside its wrapper
 
 
 def _written(parameters: Iterable[inspect.Parameter]) -> tuple[str, str, str]:
@@ -134,7 +134,7 @@ def _frame(texts: tuple[str, str, str], early: bool) -> CodeType:
 _PACKAGES = tuple(
     f"numeric.{room}." for room in ("autograd", "eager", "linalg", "nn", "ops", "tracing")
 )
-# The shortest ones: a frame is a tenth of their time, and they check what they take.
+# The fastest functions: a frame costs a tenth of their time, and they check their operands.
 _UNFRAMED = {
     *(f"numeric.ops.arithmetic.{name}" for name in ("add", "mul", "sub")),
     *(
@@ -157,7 +157,7 @@ def _full_name(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-_framed: dict[object, Any] = {}  # by functions, and by what they became
+_framed: dict[object, Any] = {}  # by function, and by framed function
 
 
 def explain(home: str) -> None:

@@ -290,7 +290,7 @@ _RECIPROCAL = Op(
 )
 
 
-# No rounding mode at all: PyTorch's record tells it from the mode None.
+# The default of no rounding mode: PyTorch's record distinguishes it from the mode None.
 _PLAIN: Any = object()
 
 
@@ -539,7 +539,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """
     operands = _three("addcmul", input, tensor1, tensor2, value)
     if isinstance(value, float) and "f" not in _kinds(*operands[:3]):
-        operands = (*operands[:3], int(value))  # what the elements are
+        operands = (*operands[:3], int(value))  # as the elements are integers
     return elementwise(_ADDCMUL, operands)
 
 

@@ -436,7 +436,7 @@ def _array_copy(a: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
         return _copied(a, "K")
     key = ("memory", id(root))
     if key not in memo:
-        memo[key] = flat.copy(), root  # kept, so that its id stays its own
+        memo[key] = flat.copy(), root  # a reference keeps its id unique
     new = memo[key][0]
     start = _address(a) - _address(flat)
     return np.ndarray(a.shape, a.dtype, new, start, a.strides)

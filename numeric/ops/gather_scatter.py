@@ -296,7 +296,7 @@ def index_add(
     _check_source("index_add_", input, k, places, source)
     _in_range(places, input._array.shape[k], k, RuntimeError)
     if isinstance(alpha, float) and source._array.dtype.kind != "f":
-        alpha = int(alpha)  # what the elements are
+        alpha = int(alpha)  # as the elements are integers
     if alpha != 1:
         source = source * alpha
     out = apply(INDEX_ADD, (input, source, places.copy()), ((k,), "broadcast"))
@@ -367,7 +367,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     places = _integers("gather", index)
     if max(places.ndim, 1) != max(len(shape), 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
-    if not (shape and places.ndim):  # what has no axes counts as a vector
+    if not (shape and places.ndim):  # a tensor without axes counts as a vector
         out: Tensor = gather(input.reshape(-1), 0, index.reshape(-1)).reshape(places.shape)
         return out
     for i, (m, n) in enumerate(zip(places.shape, shape, strict=True)):

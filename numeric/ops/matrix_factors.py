@@ -171,7 +171,7 @@ def _eigh(a: Array, uplo: Literal["L", "U"]) -> tuple[Array, Array]:
     try:
         values, vectors = np.linalg.eigh(a, uplo)
         return values, vectors
-    except np.linalg.LinAlgError:  # what is not finite
+    except np.linalg.LinAlgError:  # entries that are not finite
         finite: Array = np.asarray(np.isfinite(a).all(axis=(-2, -1), keepdims=True))
         values, vectors = np.linalg.eigh(np.where(finite, a, 0), uplo)
         nan = np.array(np.nan, a.dtype)
@@ -481,7 +481,7 @@ EIGH = _op(
     reuse=_eigh_known,
     partial=True,
 )
-# Where no gradient is asked for, the values alone cost less.
+# Without a gradient, computing the values alone costs less.
 EIGVALSH = _op(
     "eigvalsh", lambda x, uplo: sd.eigvalsh(x), lambda a, uplo: _values(a, uplo), "LinalgEigh"
 )

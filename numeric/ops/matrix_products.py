@@ -55,7 +55,7 @@ def _product(name: str, label: str | None = None, build: Callable[..., Expr] = s
 # Of vectors and matrices ``dot`` is the same.
 DOT, VDOT, MV, MM = (_product(name, build=sd.dot) for name in ("dot", "vdot", "mv", "mm"))
 BMM = _product("bmm")
-# A matrix product whose operands have other ranks goes by the name of what PyTorch does last.
+# Products of operands of other ranks have the name of PyTorch's last operation.
 ROW = _product("row_mm", "SqueezeBackward4")
 STACK = _product("matmul", "UnsafeViewBackward0")
 TURNED = _product("turned_mm", "CloneBackward0")
@@ -284,7 +284,7 @@ class _Added:
             promotion=promotion,
             variant="scaled",
         )
-        # As PyTorch has it: what is multiplied by 0 is not looked at.
+        # As in PyTorch: a factor 0 ignores its operand, even inf and nan.
         self.alone = Op(
             name,
             lambda x, a, b, alpha: alpha * build(a, b),
@@ -312,7 +312,7 @@ class _Added:
         if self.plain.promotion is not None:
             for name, factor in (("beta", beta), ("alpha", alpha)):
                 check_factor(name, factor, kinds)
-        elif "f" not in kinds:  # the factors are, too, what the elements are
+        elif "f" not in kinds:  # the factors are integers as the elements
             beta, alpha = int(beta), int(alpha)
         if beta == 1 and alpha == 1:
             return apply(self.plain, (x, a, b))
@@ -435,7 +435,7 @@ TRACE = Op(
     lambda a: np.trace(a, dtype=None if a.dtype.kind == "f" else np.int64),
     promotion=None,
 )
-# By what PyTorch does last: of one operand or of several (first), a sum or none (second).
+# Names by PyTorch's last operation: for one operand or several (first), a sum or none (second).
 EINSUM = {
     (one, summed): Op(
         "einsum", lambda *args: sd.einsum(args[-1], *args[:-1]), promotion=None, label=label

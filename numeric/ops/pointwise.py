@@ -109,7 +109,9 @@ class Row(NamedTuple):
     says: str
     example: tuple[float, float]
     known: Callable[[Expr, Expr], dict[Expr, Expr]] | tuple[()] | None = None
-    whole: str = ""  # the kinds of NumPy dtypes that are kept, beside real ones; "": made real
+    whole: str = (
+        ""  # kinds of NumPy dtypes that, like real ones, do not change; "": all become real
+    )
     label: str | None = None
     also: tuple[str, ...] = ()  # other names
     kernel: Callable[..., Values] | None = None  # where it is faster than the formula
