@@ -110,7 +110,7 @@ class Context:
 
             @functools.wraps(function)
             def generator(*args: object, **kwargs: object) -> Any:
-                return (yield from _steps(self, function(*args, **kwargs)))
+                return (yield from _step_generator(self, function(*args, **kwargs)))
 
             return generator  # type: ignore[return-value]
 
@@ -122,7 +122,7 @@ class Context:
         return plain  # type: ignore[return-value]
 
 
-def _steps(inside: Context, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def _step_generator(inside: Context, inner: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
     # The value is in force while the generator runs, and not for its consumer between two items.
     # The generator's own changes to the variable are suspended and resumed with it.
     variable = inside.variable

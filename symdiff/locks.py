@@ -201,7 +201,7 @@ def _forget_module_locks() -> None:
         _imp.release_lock()
 
 
-def _free() -> None:
+def _free_locks() -> None:
     for held, repair in list(_MADE.items()):
         if held.acquire(blocking=False):  # free, or this thread's
             held.release()
@@ -217,4 +217,4 @@ if hasattr(os, "register_at_fork"):
         after_in_parent=_let_modules_load,
         after_in_child=_forget_module_locks,
     )
-    os.register_at_fork(after_in_child=_free)
+    os.register_at_fork(after_in_child=_free_locks)

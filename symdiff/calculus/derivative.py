@@ -74,7 +74,7 @@ def _inputs(value: object, name: str, outputs: Sequence[Expr] | None) -> tuple[l
     return xs, many
 
 
-def _in_a_row(first: object, more: tuple[Expr, ...]) -> object:
+def _flatten_inputs(first: object, more: tuple[Expr, ...]) -> object:
     """The inputs of ``grad``: one input, a sequence, or several arguments."""
     if not more:
         return first
@@ -177,7 +177,7 @@ def grad(
     >>> grad(q @ q, q[:2]) is 2 * q[:2]
     True
     """
-    arguments = _in_a_row(inputs, more)
+    arguments = _flatten_inputs(inputs, more)
     ys, many_outputs = _sequence(outputs, "grad", "outputs")
     xs, many = _inputs(arguments, "grad", ys)
     if grad_outputs is None:
@@ -233,7 +233,7 @@ def diff(f: Expr, *variables: Expr | int) -> Expr:
     xs = in_terms_of([result], "diff", [x for x, _ in orders])
     check("diff", [result], xs)
     for x, (_, order) in zip(xs, orders, strict=True):
-        result = _repeated(result, x, order)
+        result = _repeat_derivative(result, x, order)
     return result
 
 
@@ -243,7 +243,7 @@ _FIRST_ESTIMATE = 16
 _MOST_VISITS = 20_000_000
 
 
-def _repeated(f: Expr, x: Expr, order: int) -> Expr:
+def _repeat_derivative(f: Expr, x: Expr, order: int) -> Expr:
     """The derivative of this order by x.  Where derivatives repeat periodically, reuse them."""
     history = [f]
     place = {f: 0}

@@ -90,7 +90,7 @@ def visible(x: Expr, mark: int) -> Flow:
     return Flow(x, mark if mark != HOISTED else HOISTED if parts(x) else NONE)
 
 
-def _opened(x: Expr, layers: list[Layer], *, unslices: bool) -> tuple[number.Number, Expr]:
+def _strip_zeros(x: Expr, layers: list[Layer], *, unslices: bool) -> tuple[number.Number, Expr]:
     """The content of the visible zeros of x, times a number; add the layers to ``layers``."""
     coefficient: number.Number = 1
     while True:
@@ -110,7 +110,7 @@ def _opened(x: Expr, layers: list[Layer], *, unslices: bool) -> tuple[number.Num
             return coefficient, x
 
 
-def _closed(x: Expr, layers: Sequence[Layer]) -> Expr:
+def _wrap_in_zeros(x: Expr, layers: Sequence[Layer]) -> Expr:
     """``x`` inside the layers of zeros, the first layer outermost."""
     for layer in reversed(layers):
         if isinstance(layer, ops.Unslice):
@@ -121,7 +121,7 @@ def _closed(x: Expr, layers: Sequence[Layer]) -> Expr:
     return x
 
 
-def _separate(x: Expr) -> list[Expr]:
+def _split_unslices(x: Expr) -> list[Expr]:
     """The unslices of which x is visibly the sum; [x] for any other x."""
     pieces = parts(x)
     if len(pieces) == 1:
@@ -145,23 +145,25 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
         return Flow(scaled_product(c, expr, p), NONE)
     layers: list[Layer] = []
     if not _is_identity(expr):  # a product would write out a mask on an identity
-        d, p = _opened(p, layers, unslices=False)
+        d, p = _strip_zeros(p, layers, unslices=False)
         c = number.times(c, d)
     if number_of(p) is not None:  # only a mask: leave the flow closed
-        return shown(_closed(scaled_product(c, expr, p), layers), mark)
+        return shown(_wrap_in_zeros(scaled_product(c, expr, p), layers), mark)
     if mark == HOISTED:
-        several = _separate(expr)
+        several = _split_unslices(expr)
         # Multiply each part by p at its own position: p may be inf or nan elsewhere.
         if len(several) > 1:
             shares = [times(Flow(x, HOISTED), p, c).expr for x in several]
             joined_blocks = together(shares)
-            return shown(_closed(total(shares) if joined_blocks is None else joined_blocks, layers))
+            return shown(
+                _wrap_in_zeros(total(shares) if joined_blocks is None else joined_blocks, layers)
+            )
         (expr,) = several
         shape = expr.shape
         inside: list[Layer] = []
-        d, opened = _opened(expr, inside, unslices=True)
+        d, opened = _strip_zeros(expr, inside, unslices=True)
         if len(inside) > _NESTED:
-            return shown(_closed(_met(expr, p, c, DEEP).expr, layers), DEEP)
+            return shown(_wrap_in_zeros(_multiply_unmarked(expr, p, c, DEEP).expr, layers), DEEP)
         expr = opened
         layers += inside
         c, mark = number.times(c, d), NONE if is_whole(expr) else DEEP
@@ -173,15 +175,15 @@ def times(flow: Flow, p: Expr, c: number.Number = 1) -> Flow:
                 cut = layer.transposed(0, shape)
                 p, shape = linear(cut, p), cut.result(shape)
     diagonal = flow.mark == HOISTED and is_diagonal(expr)
-    result, mark = _met(expr, p, c, mark)
+    result, mark = _multiply_unmarked(expr, p, c, mark)
     if diagonal:
-        return shown(_closed(result, layers), mark)
+        return shown(_wrap_in_zeros(result, layers), mark)
     if not layers:
         return Flow(result, mark)
-    return shown(_closed(result, layers), mark)
+    return shown(_wrap_in_zeros(result, layers), mark)
 
 
-def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
+def _multiply_unmarked(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
     """The product of a flow without visible zeros and a partial derivative that is not a mask."""
     alike = expr.shape == p.shape and not is_diagonal(expr)
     if mark == NONE and alike:
@@ -196,13 +198,13 @@ def _met(expr: Expr, p: Expr, c: number.Number, mark: int) -> Flow:
     out = tuple(range(expr.ndim))
     letters = out[len(out) - p.ndim :]
     if not kill:
-        expr, factor = _common(expr, p.ndim)
+        expr, factor = _split_common_factor(expr, p.ndim)
         p = p if factor is None else mul(factor, p)
     result = contract([(expr, out, kill), (p, letters)], out)
     return Flow(result, DEEP if _is_mask(p) else mark)
 
 
-def _common(x: Expr, ndim: int) -> tuple[Expr, Expr | None]:
+def _split_common_factor(x: Expr, ndim: int) -> tuple[Expr, Expr | None]:
     """Split ``x`` into the factor that has only its last ``ndim`` axes, and the rest."""
     c, product = split_coefficient(x)
     word = out = tuple(range(x.ndim))
@@ -246,7 +248,7 @@ def gathered(flows: Sequence[Flow]) -> Flow:
         # others.
         flows = [g for g in flows if not is_zero(g.expr)] or flows[:1]
         if any(g.mark == HOISTED for g in flows):
-            flows = _branches(_slices(flows))
+            flows = _merge_branches(_merge_unslices(flows))
         marks = [g.mark for g in flows]
     if len(flows) == 1:
         return flows[0]
@@ -254,14 +256,14 @@ def gathered(flows: Sequence[Flow]) -> Flow:
     return shown(result, max(marks)) if all(marks) else Flow(result, NONE)
 
 
-def _branches(flows: Sequence[Flow]) -> list[Flow]:
+def _merge_branches(flows: Sequence[Flow]) -> list[Flow]:
     """Merge the branches of one ``where`` into one selection: c ? a : 0 plus c ? 0 : b."""
     rest: list[Flow] = []
     branches: dict[Expr, tuple[list[Expr], list[Expr]]] = {}
     for g in flows:
         layers: list[Layer] = []
         if g.mark == HOISTED:
-            c, chosen = _opened(g.expr, layers, unslices=True)
+            c, chosen = _strip_zeros(g.expr, layers, unslices=True)
         if len(layers) == 1 and not isinstance(layers[0], ops.Unslice):
             condition, where_true = layers[0]
             sides = branches.setdefault(condition, ([], []))
@@ -277,7 +279,7 @@ def _branches(flows: Sequence[Flow]) -> list[Flow]:
     return rest
 
 
-def _slices(flows: Sequence[Flow]) -> list[Flow]:
+def _merge_unslices(flows: Sequence[Flow]) -> list[Flow]:
     """Merge unslices of the same position; merge all into one unmarked flow if they cover the node.
 
     Adjacent parts are joined.  The content may itself be a sum of parts.
@@ -286,12 +288,12 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
     inside: list[Expr] = []
     shares: list[tuple[ops.Unslice, NDArray[np.bool_]]] = []
     at: dict[tuple[ops.Unslice, ...], list[Expr]] = {}
-    for x, mark in [Flow(x, g.mark) for g in flows for x in _separate(g.expr)]:
+    for x, mark in [Flow(x, g.mark) for g in flows for x in _split_unslices(g.expr)]:
         layers: list[Any] = []
         if mark == HOISTED:
-            c, core = _opened(x, layers, unslices=True)
+            c, core = _strip_zeros(x, layers, unslices=True)
             pieces = parts(x)
-            shares += [(p.op, _written(p.inner)) for p in pieces]
+            shares += [(p.op, _written_region(p.inner)) for p in pieces]
         if layers and all(isinstance(k, ops.Unslice) for k in layers) and is_whole(core):
             at.setdefault(tuple(layers), []).append(scale(c, core))
         elif mark == HOISTED and pieces:
@@ -299,7 +301,7 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
         else:
             rest.append(Flow(x, mark))
     merged = {places: total(terms) for places, terms in at.items()}
-    covered = len(shares) > 1 and bool(_joint(flows[0].expr, shares).all())
+    covered = len(shares) > 1 and bool(_nonzero_region(flows[0].expr, shares).all())
     single = {places[0]: x for places, x in merged.items() if len(places) == 1}
     if not inside and 1 < len(single) == len(merged):
         row = joined(single, flows[0].expr.shape)
@@ -310,10 +312,10 @@ def _slices(flows: Sequence[Flow]) -> list[Flow]:
             covered = covered or (row[1] and all(written.all() for _, written in shares))
             return [*rest, Flow(row[0], NONE) if covered else shown(row[0])]
     if covered:
-        summed = total([*(_closed(x, places) for places, x in merged.items()), *inside])
+        summed = total([*(_wrap_in_zeros(x, places) for places, x in merged.items()), *inside])
         return [*rest, Flow(summed, NONE)]
     rest += [Flow(x, HOISTED) for x in inside]
-    return [*rest, *(shown(_closed(x, places)) for places, x in merged.items())]
+    return [*rest, *(shown(_wrap_in_zeros(x, places)) for places, x in merged.items())]
 
 
 # A cache by serial numbers of sums of parts, which are never reused: the node, and its written
@@ -323,10 +325,10 @@ _WRITTEN: dict[int, tuple[weakref.ref[Expr], NDArray[np.bool_]]] = {}
 
 def is_whole(x: Expr) -> bool:
     """Whether x, unmarked or with visible zeros around an unmarked flow, leaves no element out."""
-    return not parts(x) or bool(_written(x).all())
+    return not parts(x) or bool(_written_region(x).all())
 
 
-def _written(x: Expr) -> NDArray[np.bool_]:
+def _written_region(x: Expr) -> NDArray[np.bool_]:
     """The elements that visible parts (nested unslices) write; uncut axes have length 1."""
     masks: dict[Expr, NDArray[np.bool_]] = {}
     stack = [x]
@@ -339,7 +341,7 @@ def _written(x: Expr) -> NDArray[np.bool_]:
                 if inner := [p.inner for p in shares if p.inner not in masks]:
                     stack.extend(inner)
                     continue
-                masks[y] = _joint(y, [(p.op, masks[p.inner]) for p in shares])
+                masks[y] = _nonzero_region(y, [(p.op, masks[p.inner]) for p in shares])
                 if shares:
                     _remember(y, masks[y])
             else:
@@ -348,7 +350,9 @@ def _written(x: Expr) -> NDArray[np.bool_]:
     return masks[x]
 
 
-def _joint(x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]) -> NDArray[np.bool_]:
+def _nonzero_region(
+    x: Expr, shares: Sequence[tuple[ops.Unslice, NDArray[np.bool_]]]
+) -> NDArray[np.bool_]:
     """The elements of x that these parts write; all elements if x has no visible zeros."""
     if not shares:
         base = split_coefficient(x)[1]

@@ -61,7 +61,7 @@ _DECIDES: dict[Op, type[Facts]] = {
 
 
 @cache
-def _question(op: ops.Pointwise) -> tuple[Step, ...]:
+def _convention_condition(op: ops.Pointwise) -> tuple[Step, ...]:
     """The condition under which a deciding function is a convention, as the steps of a formula."""
     facts, symbols = _DECIDES[op], [kernel_symbol(k) for k in range(op.arity)]
     assert op.decides is not None
@@ -72,7 +72,7 @@ def _question(op: ops.Pointwise) -> tuple[Step, ...]:
 
 
 @cache
-def _first(name: str) -> int:
+def _first_variable_operand(name: str) -> int:
     """The first operand by which the function has a derivative; an order has none."""
     partials = VOCABULARY[name].partials(*(kernel_symbol(k) for k in range(arity(name))))
     return next(k for k, p in enumerate(partials) if p is not None)
@@ -93,11 +93,11 @@ def kinks_in(outputs: Sequence[Expr]) -> list[Kink]:
     decisions = [x for x in order if isinstance(x.op, ops.Pointwise) and x.op.decides is not None]
     if not decisions:
         return inside
-    used = _used(order, outputs, decisions)
+    used = _where_used(order, outputs, decisions)
     conditions: dict[Kink, Where] = {}
     for x in decisions:
-        kink = _asked(x)
-        conditions[kink] = _either(conditions.get(kink, False), used[x])
+        kink = _checked_condition(x)
+        conditions[kink] = _disjunction(conditions.get(kink, False), used[x])
     return inside + [
         kink if where is True else kink._replace(hit=primitive("logical_and", kink.hit, where))
         for kink, where in conditions.items()
@@ -113,18 +113,18 @@ def register(op: type[Op], kinks: Callable[[Expr], list[Kink]]) -> None:
     _INSIDE[op] = kinks
 
 
-def _asked(x: Expr) -> Kink:
+def _checked_condition(x: Expr) -> Kink:
     """The condition that a decision checks, at every use."""
     assert isinstance(x.op, ops.Pointwise)
     name = x.op.decides
     assert name is not None
     if x.op not in _DECIDES:
-        return Kink(name, x.args[0], _tie(*x.args))
-    hit = run(_question(x.op), {kernel_symbol(k): y for k, y in enumerate(x.args)})
-    return Kink(name, x.args[-arity(name) :][_first(name)], hit)
+        return Kink(name, x.args[0], _position_of_tie(*x.args))
+    hit = run(_convention_condition(x.op), {kernel_symbol(k): y for k, y in enumerate(x.args)})
+    return Kink(name, x.args[-arity(name) :][_first_variable_operand(name)], hit)
 
 
-def _tie(x: Expr, extreme: Expr) -> Expr:
+def _position_of_tie(x: Expr, extreme: Expr) -> Expr:
     """Where one of several largest or smallest elements lies, along the last axis."""
     word = tuple(range(x.ndim))
     ties = primitive("equal", x, extreme)
@@ -157,7 +157,7 @@ def differences(outputs: Sequence[Expr]) -> list[Expr]:
 # -----------------------------------------------------------------------------------
 
 
-def _used(
+def _where_used(
     order: Sequence[Expr], outputs: Sequence[Expr], values: Sequence[Expr]
 ) -> dict[Expr, Where]:
     """Where the outputs depend on ``values``: not where a selection or a factor 0 discards them.
@@ -175,21 +175,21 @@ def _used(
     for node in reversed(order):
         for k, x in enumerate(node.args if node in above else ()):
             if x in above:
-                used[x] = _either(used[x], _uses(node, k, used[node], nonzero))
+                used[x] = _disjunction(used[x], _where_operand_used(node, k, used[node], nonzero))
     return used
 
 
-def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Where:
+def _where_operand_used(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Where:
     """Where a node that is used at ``there`` depends on operand k."""
     op, x = node.op, node.args[k]
     rest = [(i, y) for i, y in enumerate(node.args) if i != k]
     if node.op is WHERE:
         if not k:
-            return _both(there, _either(*(nonzero[y] for _, y in rest)))
-        return _both(there, _branch(node.args[0], k))
+            return _conjunction(there, _disjunction(*(nonzero[y] for _, y in rest)))
+        return _conjunction(there, _branch(node.args[0], k))
     if isinstance(op, ops.Contract):
         word = op.letters[k]
-        where = _taken(op, word, x, there)
+        where = _where_multiplied(op, word, x, there)
         for i, y in rest:
             mask = nonzero[y]
             if (
@@ -198,17 +198,17 @@ def _uses(node: Expr, k: int, there: Where, nonzero: Mapping[Expr, Where]) -> Wh
                 and set(op.letters[i]) <= set(word)
             ):
                 sizes = dict(zip(word, x.shape, strict=True))
-                where = _both(where, contract([(mask, op.letters[i])], word, sizes))
+                where = _conjunction(where, contract([(mask, op.letters[i])], word, sizes))
         return where
     if not isinstance(op, _ELEMENTWISE):
         return True
     if isinstance(op, ops.Product | ops.Strong):
         for _, y in rest:
-            there = _both(there, nonzero[y])
+            there = _conjunction(there, nonzero[y])
     return there
 
 
-def _taken(op: ops.Contract, word: ops.Letters, x: Expr, there: Where) -> Where:
+def _where_multiplied(op: ops.Contract, word: ops.Letters, x: Expr, there: Where) -> Where:
     """Where an element of an operand multiplies an element that is used at ``there``."""
     if not isinstance(there, Expr) or len(set(word)) < len(word):
         return True
@@ -236,11 +236,13 @@ def _nonzero(x: Expr, known: Mapping[Expr, Where]) -> Where:
         nonzero = [known[y] for y in branches]
         if all(y is True for y in nonzero):
             return True
-        return _either(*(_both(_branch(condition, k), y) for k, y in enumerate(nonzero, 1)))
+        return _disjunction(
+            *(_conjunction(_branch(condition, k), y) for k, y in enumerate(nonzero, 1))
+        )
     if isinstance(op, ops.Sum) and op.const == 0:
-        return reduce(_either, [known[y] for y in x.args])
+        return reduce(_disjunction, [known[y] for y in x.args])
     if isinstance(op, ops.Strong) or (isinstance(op, ops.Product) and not op.over):
-        return reduce(_both, [known[y] for y in x.args])
+        return reduce(_conjunction, [known[y] for y in x.args])
     return True
 
 
@@ -248,13 +250,13 @@ def _branch(condition: Expr, k: int) -> Expr:
     return condition if k == 1 else primitive("logical_not", condition)
 
 
-def _both(a: Where, b: Where) -> Where:
+def _conjunction(a: Where, b: Where) -> Where:
     if isinstance(a, Expr) and isinstance(b, Expr):
         return a if a is b else primitive("logical_and", a, b)
     return b if a is True else a if b is True else False
 
 
-def _either(a: Where, b: Where) -> Where:
+def _disjunction(a: Where, b: Where) -> Where:
     if isinstance(a, Expr) and isinstance(b, Expr):
         return a if a is b else primitive("logical_or", a, b)
     return b if a is False else a if b is False else True

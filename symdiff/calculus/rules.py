@@ -232,7 +232,7 @@ class ContractRule(Statement):
         batch = batch_letters(op, t.expr.ndim - args[k].ndim)
         out = batch + op.out
         terms[k] = (t.expr, batch + op.letters[k], kill)
-        sizes = dict(zip(out, _led(t.expr, args[k]) + self.node.shape, strict=True))
+        sizes = dict(zip(out, _leading_lengths(t.expr, args[k]) + self.node.shape, strict=True))
         if t.mark == HOISTED:
             result = contracted(terms, k, out, sizes)
             if result is not None:
@@ -282,7 +282,7 @@ def batch_letters(op: ops.Contract, count: int) -> Word:
     return tuple(range(first, first + count))
 
 
-def _led(t: Expr, x: Expr) -> Shape:
+def _leading_lengths(t: Expr, x: Expr) -> Shape:
     """The lengths of the batch axes of a tangent of x."""
     return t.shape[: t.ndim - x.ndim]
 
@@ -301,7 +301,9 @@ class LinearRule(Statement):
         op, args = self.node.op, self.node.args
         assert isinstance(op, ops.Linear)
         if t.mark == HOISTED:
-            result = moved(op, self.k, t.expr, _led(t.expr, args[self.k]) + self.node.shape)
+            result = moved(
+                op, self.k, t.expr, _leading_lengths(t.expr, args[self.k]) + self.node.shape
+            )
             if result is not None:
                 return visible(result, HOISTED)
         # The transpose cuts this operand's part out of the value; the transpose of that puts the
@@ -335,7 +337,7 @@ class OpaqueRule(Statement):
     def push(self, t: Flow) -> Flow | None:
         op, args, k = self.node.op, self.node.args, self.k
         assert isinstance(op, ops.Opaque)
-        lead = _led(t.expr, args[k])
+        lead = _leading_lengths(t.expr, args[k])
         if op.is_linear_in(k):
             result = batched(self.node, (*args[:k], t.expr, *args[k + 1 :]), lead)
         elif not lead:
@@ -576,9 +578,9 @@ def pushforward(
         if node in tangents or node not in needed:
             continue
         if node.op is _WHERE:
-            flows = _selected(node, pushed)
+            flows = _select_tangents(node, pushed)
         elif node.op.__class__ is ops.Concat and sum(x in pushed for x in node.args) > 1:
-            flows = _joined(node, pushed)
+            flows = _join_tangents(node, pushed)
         else:
             pairs = [(k, pushed.get(arg)) for k, arg in enumerate(node.args) if arg.dtype is float]
             nonzero = {k: t for k, t in pairs if t is not None}
@@ -592,7 +594,7 @@ def pushforward(
     return [pushed.get(x) for x in outputs]
 
 
-def _selected(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
+def _select_tangents(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
     """The tangent of ``where(c, a, b)`` as one selection between the tangents of a and b."""
     condition, a, b = node.args
     s, t = pushed.get(a), pushed.get(b)
@@ -607,11 +609,13 @@ def _selected(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
     return [Flow(select(condition, x, y), mark)]
 
 
-def _joined(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
+def _join_tangents(node: Expr, pushed: Mapping[Expr, Flow]) -> list[Flow]:
     """The tangent of a join with several varying operands: one join, with zeros for the others."""
     assert isinstance(node.op, ops.Linear)
     flows = [pushed.get(x) for x in node.args]
-    lead = next(_led(t.expr, x) for t, x in zip(flows, node.args, strict=True) if t is not None)
+    lead = next(
+        _leading_lengths(t.expr, x) for t, x in zip(flows, node.args, strict=True) if t is not None
+    )
     operands = [
         full(lead + x.shape, 0) if t is None else t.expr
         for t, x in zip(flows, node.args, strict=True)

@@ -114,11 +114,11 @@ def check(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
         if component(x) is not None:
             continue
         if not symbols_of(x):
-            raise _refused(name, x, "contains no symbol")
+            raise _not_a_variable(name, x, "contains no symbol")
         if inside is None:
             inside = set(topological(outputs))
         if x not in inside:
-            raise _refused(name, x, "is not a part of the differentiated expression")
+            raise _not_a_variable(name, x, "is not a part of the differentiated expression")
     check_paths(name, outputs, inputs)
 
 
@@ -135,7 +135,7 @@ def check_paths(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> N
         while stack:
             node = stack.pop()
             if node in stops:
-                raise _refused(name, x, f"is not all that depends on {node!r}")
+                raise _not_a_variable(name, x, f"is not all that depends on {node!r}")
             if node.op is ops.DETACH or node.dtype is not float:
                 continue
             for arg in node.args:
@@ -149,7 +149,7 @@ def symbols_of(x: Expr) -> set[Expr]:
     return {node for node in topological([x]) if isinstance(node.op, ops.Symbol)}
 
 
-def _refused(name: str, x: Expr, why: str) -> ValueError:
+def _not_a_variable(name: str, x: Expr, why: str) -> ValueError:
     return ValueError(
         f"{name}: cannot differentiate by {x!r}, which {why}; put a symbol in its place, "
         "then substitute"
@@ -200,10 +200,10 @@ class _Slices:
         before_single = op.before if _is_single(op) else None
         rest = [cuts for before, cuts in self.single.items() if before != before_single]
         for other in chain(self.wide, *rest):
-            if other is not op and not self._apart(op, other):
+            if other is not op and not self._are_disjoint(op, other):
                 yield other
 
-    def _apart(self, a: ops.Slice, b: ops.Slice) -> bool:
+    def _are_disjoint(self, a: ops.Slice, b: ops.Slice) -> bool:
         return bool(disjoint(blocks(a, self.shape), blocks(b, self.shape), self.shape))
 
 
@@ -245,7 +245,7 @@ class _Arrived:
         return total(terms) if terms else None
 
 
-def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
+def _slices_by_symbol(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
     """The requested slices of each symbol; None if the full symbol is requested."""
     slices_of: dict[Expr, list[ops.Slice] | None] = {}
     for c in components:
@@ -260,7 +260,7 @@ def _by_root(components: Iterable[Component]) -> dict[Expr, _Slices | None]:
 
 def closed_to(order: Iterable[Expr], components: Iterable[Component]) -> set[Expr]:
     """The slices of symbols in ``order`` that share no element with any component."""
-    asked = {root: cuts for root, cuts in _by_root(components).items() if cuts is not None}
+    asked = {root: cuts for root, cuts in _slices_by_symbol(components).items() if cuts is not None}
     if not asked:
         return set()
     return {
@@ -314,7 +314,7 @@ def check_apart(name: str, inputs: Sequence[Expr]) -> None:
     if all(isinstance(x.op, ops.Symbol) for x in inputs) and len(set(inputs)) == len(inputs):
         return
     pairs = [(x, component(x)) for x in inputs]
-    asked = _by_root(c for _, c in pairs if c is not None)
+    asked = _slices_by_symbol(c for _, c in pairs if c is not None)
     used: dict[object, Expr] = {}  # the key: a symbol, a slice of a symbol, or the node itself
     for x, c in pairs:
         cuts = None if c is None else asked[c.root]

@@ -60,7 +60,11 @@ def operands(node: Expr) -> Sequence[Expr]:
 
     Operands of other ops keep their order.
     """
-    return [node.args[k] for k in _reading(node.op)] if _turns(node.op) else node.args
+    return (
+        [node.args[k] for k in _reading_order(node.op)]
+        if _has_reading_order(node.op)
+        else node.args
+    )
 
 
 def edges(node: Expr) -> list[str]:
@@ -86,7 +90,7 @@ def caption(node: Expr) -> str:
     if isinstance(op, ops.Strong):
         return "×, 0 × ∞ being 0"
     if is_decision(op):
-        return over_formula(node, _slots(len(node.args)), _inside)
+        return over_formula(node, _slots(len(node.args)), _formula_caption)
     if isinstance(op, ops.Pointwise):
         return _function(op)
     written = _WORDS.get(op.__class__)
@@ -101,7 +105,7 @@ def caption(node: Expr) -> str:
 # Operands -----------------------------------------------------------------------------------------
 
 
-def _turns(op: Op) -> bool:
+def _has_reading_order(op: Op) -> bool:
     return isinstance(op, ops.Sum | ops.Product) and len(_weights(op)) > 1
 
 
@@ -109,7 +113,7 @@ def _weights(op: ops.Sum | ops.Product) -> Sequence[Number]:
     return op.coefs if isinstance(op, ops.Sum) else op.exponents
 
 
-def _reading(op: Op) -> list[int]:
+def _reading_order(op: Op) -> list[int]:
     """The indices of the operands of a sum or product, in reading order."""
     assert isinstance(op, ops.Sum | ops.Product)
     weights = _weights(op)
@@ -153,7 +157,7 @@ def _sum(op: ops.Sum, count: int) -> str:
         return _number(op.const)
     if count > 1 and op.const == 0 and all(c == 1 for c in op.coefs):
         return "+"
-    coefs = [op.coefs[k] for k in _reading(op)]
+    coefs = [op.coefs[k] for k in _reading_order(op)]
     terms: list[tuple[Number, str]] = [
         (c, slot if abs(c) == 1 else f"{_size(c)} × {slot}")
         for c, slot in zip(coefs, _slots(count), strict=False)
@@ -168,7 +172,7 @@ def _sum(op: ops.Sum, count: int) -> str:
 def _product(op: ops.Product) -> str:
     if len(op.exponents) > 1 and all(p == 1 for p in op.exponents):
         return "×"
-    exponents = [op.exponents[k] for k in _reading(op)]
+    exponents = [op.exponents[k] for k in _reading_order(op)]
     powers = list(zip(exponents, _slots(len(exponents)), strict=True))
     over = " × ".join(_power(slot, p) for p, slot in powers if p > 0)
     under = " × ".join(_power(slot, -p) for p, slot in powers if p < 0)
@@ -195,7 +199,7 @@ def _function(op: ops.Pointwise) -> str:
     return facts.caption or _call(op.name, op.arity)
 
 
-def _inside(part: Expr, operands: Sequence[str]) -> str:
+def _formula_caption(part: Expr, operands: Sequence[str]) -> str:
     """The caption of a part of a formula, with the texts of its operands."""
     text = caption(part)
     slots = _slots(len(operands))
@@ -263,11 +267,11 @@ def _contraction(node: Expr, op: ops.Contract) -> str:
     if len(set(op.out)) < len(op.out):
         parts.append("on the diagonal" if op.letters else "identity")
     if not parts:
-        parts.append(_moved(node, op, len(gone)))
+        parts.append(_describe_move(node, op, len(gone)))
     return ", ".join(parts) + zeros
 
 
-def _moved(node: Expr, op: ops.Contract, gone: int) -> str:
+def _describe_move(node: Expr, op: ops.Contract, gone: int) -> str:
     """Describe a contraction that only moves elements, or writes a diagonal."""
     if any(len(set(word)) < len(word) for word in op.letters):
         return "diagonal"

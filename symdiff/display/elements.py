@@ -51,12 +51,12 @@ def indices(index: Sequence[Index], shape: Shape, notation: Notation) -> list[Pi
     return [notation.index(as_typed(i, dim)) for i, dim in zip(index, shape, strict=False)]
 
 
-def _moved(node: Expr, index: Sequence[Index]) -> Form:
+def _operand_element(node: Expr, index: Sequence[Index]) -> Form:
     """An element of the operand."""
     return Form((Need(node.args[0], tuple(index)),), lambda pieces: pieces[0])
 
 
-def _summed(
+def _sum_element(
     node: Expr,
     letters: Sequence[tuple[Index, Dim]],
     index: Sequence[Index],
@@ -85,11 +85,11 @@ def _split(node: Expr, index: Indices, axes: int) -> tuple[Indices, Indices]:
     return index[: len(index) - axes], index[len(index) - axes :]
 
 
-def _sliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    return _moved(node, operand_index(op_as(node, ops.Slice), index))
+def _slice_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+    return _operand_element(node, operand_index(op_as(node, ops.Slice), index))
 
 
-def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _unslice_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Unslice)
     batch, index_of_slice = _split(node, index, len(op.steps))
     places: list[Index] = list(batch)
@@ -110,7 +110,7 @@ def _unsliced(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
             letters.append((k, count))
             places.append(k)
             conditions.append(Condition(i, "==", k * step + first))
-    return _summed(node, letters, places, notation, *conditions)
+    return _sum_element(node, letters, places, notation, *conditions)
 
 
 def _between(i: Index, first: Index, last: Index, dim: Any) -> list[Condition]:
@@ -149,12 +149,12 @@ def _from_front(table: Any, length: Dim) -> Any:
     return np.array(texts, object).reshape(table.shape)
 
 
-def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _gather_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Gather)
     batch, index_of_result = _split(node, index, op.index.ndim)
     place = _entry(op.index, index_of_result, notation)
     if len(op.before) == 1:
-        return _moved(node, [*batch, place])
+        return _operand_element(node, [*batch, place])
     return Form(
         (Need(node.args[0]),),
         lambda pieces: notation.element(
@@ -164,7 +164,7 @@ def _gathered(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
     )
 
 
-def _scattered(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _scatter_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Scatter)
     batch, index_of_target = _split(node, index, len(op.before))
     flat, stride = Index(()), 1
@@ -173,25 +173,25 @@ def _scattered(node: Expr, index: Indices, letter: Letter, notation: Notation) -
     places = [letter(k) for k in range(op.index.ndim)]
     condition = Condition(flat, "==", _entry(op.index, places, notation))
     letters = list(zip(places, op.index.shape, strict=True))
-    return _summed(node, letters, [*batch, *places], notation, condition)
+    return _sum_element(node, letters, [*batch, *places], notation, condition)
 
 
-def _flipped(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _flip_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Flip)
     places = list(index)
     for axis in op.axes:
         places[axis] = length_of(node.shape[axis]) + -1 - places[axis]
-    return _moved(node, places)
+    return _operand_element(node, places)
 
 
 def _triangle(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Triangle)
     sign = "<=" if op.lower else ">="
     condition = Condition(index[-1], sign, index[-2] + op.diagonal)
-    return _summed(node, [], index, notation, condition)
+    return _sum_element(node, [], index, notation, condition)
 
 
-def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _shift_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Shift)
     i, n = index[-1], length_of(node.shape[-1])
     places = [*index[:-1], i + -op.offset]
@@ -200,11 +200,11 @@ def _shifted(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
         if op.offset > 0
         else Condition(i, "<", n + op.offset)
     )
-    return _summed(node, [], places, notation, condition)
+    return _sum_element(node, [], places, notation, condition)
 
 
 def _windows(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
-    return _moved(node, operand_index(op_as(node, ops.Windows), index))
+    return _operand_element(node, operand_index(op_as(node, ops.Windows), index))
 
 
 def _overlaps(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -212,7 +212,7 @@ def _overlaps(node: Expr, index: Indices, letter: Letter, notation: Notation) ->
     i, k = index[-1], letter(0)
     first = i - k
     condition = Condition(first, "<", length_of(x.shape[-2]), Index((), 0))
-    return _summed(node, [(k, x.shape[-1])], [*index[:-1], first, k], notation, condition)
+    return _sum_element(node, [(k, x.shape[-1])], [*index[:-1], first, k], notation, condition)
 
 
 def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
@@ -231,7 +231,7 @@ def _fourier(node: Expr, index: Indices, letter: Letter, notation: Notation) -> 
     return Form((need,), build, 1)
 
 
-def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _join_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     op = op_as(node, ops.Concat)
     starts: list[Any] = [0, *itertools.accumulate(op.lengths)]
     i = index[op.axis]
@@ -260,13 +260,15 @@ def _joined(node: Expr, index: Indices, letter: Letter, notation: Notation) -> F
     return Form(tuple(needs), build)
 
 
-def _taken(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form | None:
+def _take_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form | None:
     x, places = node.args
     if isinstance(places.op, opaque_ops.ArgSort):
         return None  # the elements are those of the sorted array
     at = index[-places.ndim :]
     if isinstance(places.op, ops.Places):
-        return _moved(node, [*index[:-1], _entry(places.op.value, at, notation, x.shape[-1])])
+        return _operand_element(
+            node, [*index[:-1], _entry(places.op.value, at, notation, x.shape[-1])]
+        )
     return Form(
         (Need(x), Need(places, at, elementwise=True)),
         lambda p: notation.element(p[0], [*indices(index[:-1], x.shape, notation), p[1]]),
@@ -274,7 +276,7 @@ def _taken(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Fo
     )
 
 
-def _put(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _put_element(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     x, places = node.args
     dim = x.shape[-1]
     k = Index((), 0) if dim == 1 else letter(0)
@@ -282,7 +284,9 @@ def _put(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form
     if isinstance(places.op, ops.Places):
         at = [*index[:-1], k][-places.ndim :]
         entry = _entry(places.op.value, at, notation, node.shape[-1])
-        return _summed(node, letters, [*index[:-1], k], notation, Condition(index[-1], "==", entry))
+        return _sum_element(
+            node, letters, [*index[:-1], k], notation, Condition(index[-1], "==", entry)
+        )
     needs = (Need(x, (*index[:-1], k), True), Need(places, (*index[:-1], k)[-places.ndim :]))
 
     def build(pieces: list[Piece]) -> Piece:
@@ -294,7 +298,7 @@ def _put(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form
     return Form(needs, build, len(letters))
 
 
-def _others(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
+def _product_of_others(node: Expr, index: Indices, letter: Letter, notation: Notation) -> Form:
     k = letter(0)
     over = notation.comparison(Condition(k, "!=", index[-1]))
     need = Need(node.args[0], (*index[:-1], k))
@@ -338,20 +342,20 @@ def _recurrence(node: Expr, index: Indices, letter: Letter, notation: Notation) 
 
 
 _FORMS: dict[type[Op], Any] = {
-    ops.Slice: _sliced,
-    ops.Unslice: _unsliced,
-    ops.Gather: _gathered,
-    ops.Scatter: _scattered,
-    ops.Flip: _flipped,
+    ops.Slice: _slice_element,
+    ops.Unslice: _unslice_element,
+    ops.Gather: _gather_element,
+    ops.Scatter: _scatter_element,
+    ops.Flip: _flip_element,
     ops.Triangle: _triangle,
-    ops.Shift: _shifted,
+    ops.Shift: _shift_element,
     ops.Windows: _windows,
     ops.Overlaps: _overlaps,
     ops.Fourier: _fourier,
-    ops.Concat: _joined,
-    opaque_ops.Take: _taken,
-    opaque_ops.Put: _put,
-    opaque_ops.ProdOthers: _others,
+    ops.Concat: _join_element,
+    opaque_ops.Take: _take_element,
+    opaque_ops.Put: _put_element,
+    opaque_ops.ProdOthers: _product_of_others,
     opaque_ops.Gaps: _gaps,
     opaque_ops.Recurrence: _recurrence,
 }

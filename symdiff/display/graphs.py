@@ -93,7 +93,9 @@ def diagram(
     ys = outputs_of(name, f)
     titled: dict[Expr, list[str]] = {}
     if graph != "backward":
-        _title(titled, ys, ["output"] if len(ys) == 1 else [f"output {k}" for k in range(len(ys))])
+        _add_titles(
+            titled, ys, ["output"] if len(ys) == 1 else [f"output {k}" for k in range(len(ys))]
+        )
     if graph != "forward":
         xs = inputs_of(ys, wrt)
         if not xs:
@@ -101,7 +103,7 @@ def diagram(
         if any(isinstance(x, Expr) and x.dtype is not float for x in xs):
             raise NotDifferentiable(f"{name}: wrt has {xs!r}; only real inputs have derivatives")
         pulled = vjp(ys, xs, seeds_of(name, f, ys, seed))
-        _title(titled, pulled, [f"gradient by {_name(x)}" for x in xs])
+        _add_titles(titled, pulled, [f"gradient by {_name(x)}" for x in xs])
     if graph == "forward":
         drawn = Graph(list(titled), operands)
     else:
@@ -121,19 +123,19 @@ def diagram(
             for node in shown
         }
 
-    return drawn.diagram(vertices, edges, _folded, limit, down)
+    return drawn.diagram(vertices, edges, _folded_lines, limit, down)
 
 
 def _name(x: Expr) -> str:
     return caption(x) if isinstance(x.op, ops.Symbol) else short(x)
 
 
-def _title(titled: dict[Expr, list[str]], nodes: Iterable[Expr], texts: Iterable[str]) -> None:
+def _add_titles(titled: dict[Expr, list[str]], nodes: Iterable[Expr], texts: Iterable[str]) -> None:
     for node, text in zip(nodes, texts, strict=True):
         titled.setdefault(node, []).append(text)
 
 
-def _folded(nodes: Sequence[Expr], leaves: Sequence[Expr]) -> tuple[str, ...]:
+def _folded_lines(nodes: Sequence[Expr], leaves: Sequence[Expr]) -> tuple[str, ...]:
     """The lines of a vertex that stands for ``nodes`` and their ``leaves``."""
     symbols = [x for x in leaves if isinstance(x.op, ops.Symbol)]
     count = f"{len(nodes)} nodes"

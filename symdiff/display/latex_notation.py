@@ -145,7 +145,7 @@ class Latex(Notation):
         typeset = self.shown.get(name)
         if typeset is None:
             typeset = _typeset_name(name)
-            if typeset is None or self.owner.setdefault(_bare(typeset), name) != name:
+            if typeset is None or self.owner.setdefault(_visible_text(typeset), name) != name:
                 typeset = verbatim(name)
             if len(typeset) > _NAME and not self.full:
                 typeset = verbatim(name[:_NAME]) + r"\ldots"
@@ -219,17 +219,17 @@ class Latex(Notation):
             return base
         if exponent == sp.S.Half and base.ndim < 2:
             return Piece(rf"\sqrt{{{base.text}}}", ndim=base.ndim)
-        return self._raised(base, self.number(decimal(exponent)).text)
+        return self._raise_to(base, self.number(decimal(exponent)).text)
 
     def powers(self, piece: Piece, p: int | Fraction) -> Piece:
         if p > 0 or not piece.ndim:
             return super().powers(piece, p)
-        return self._raised(piece, self.number(decimal(p)).text)
+        return self._raise_to(piece, self.number(decimal(p)).text)
 
     def general_power(self, base: Piece, exponent: Piece) -> Piece:
-        return self._raised(base, exponent.text)
+        return self._raise_to(base, exponent.text)
 
-    def _raised(self, base: Piece, exponent: str) -> Piece:
+    def _raise_to(self, base: Piece, exponent: str) -> Piece:
         function = _POWERS.match(base.text) if base.level == ATOM else None
         if function is not None and exponent.startswith("-"):  # \sin^{-1} is the inverse function
             base = Piece(rf"\left({base.text}\right)", ndim=base.ndim)
@@ -280,7 +280,7 @@ class Latex(Notation):
         """The elementwise product of arrays, divided by others."""
         ndim = max(piece.ndim for piece in (*factors, *divisors))
         if not factors:
-            return self._raised(self._elementwise(divisors, ()), "-1")
+            return self._raise_to(self._elementwise(divisors, ()), "-1")
         if len(factors) == 1 and not divisors:
             return factors[0]
         text = r" \odot ".join(self.wrapped(piece, POWER) for piece in factors)
@@ -404,12 +404,15 @@ class Latex(Notation):
         if named is not None:
             below = f"{named.group(2)},{places}"
             text = rf"{named.group(1)}_{{{below}}}"
-            if self.owner.setdefault(_bare(text), (array.text, places)) == (array.text, places):
+            if self.owner.setdefault(_visible_text(text), (array.text, places)) == (
+                array.text,
+                places,
+            ):
                 return text
         scripted = array.level < ATOM or "_" in array.text or "^" in array.text
         base = rf"\left({array.text}\right)" if scripted else array.text
         text = rf"{base}_{places}" if len(places) == 1 else rf"{base}_{{{places}}}"
-        if self.owner.setdefault(_bare(text), (array.text, places)) != (array.text, places):
+        if self.owner.setdefault(_visible_text(text), (array.text, places)) != (array.text, places):
             text = rf"{base}_{{[{places}]}}"
         return text
 
@@ -507,7 +510,7 @@ class Latex(Notation):
 
     def _row(self, v: Piece) -> Piece:
         """A vector as a row."""
-        return self._turned(replace(v, ndim=2)) if v.ndim < 2 else self.transposed(v)
+        return self._transpose_matrix(replace(v, ndim=2)) if v.ndim < 2 else self.transposed(v)
 
     def transposed(self, x: Piece) -> Piece:
         if x.symmetric:
@@ -517,9 +520,9 @@ class Latex(Notation):
         if x.chain:
             parts = [self._row(y) for y in reversed(x.chain)]
             return self.multiplied(parts, x.ndim)
-        return x if x.ndim < 2 else self._turned(x)
+        return x if x.ndim < 2 else self._transpose_matrix(x)
 
-    def _turned(self, x: Piece) -> Piece:
+    def _transpose_matrix(self, x: Piece) -> Piece:
         if x.text.endswith("^{-1}") and x.level >= POWER:
             return Piece(
                 x.text[: -len("^{-1}")] + r"^{-\top}", POWER, ndim=2, flipped=x, turned=True
@@ -529,7 +532,7 @@ class Latex(Notation):
     def inverse(self, x: Piece) -> Piece:
         """The inverse of a matrix; for a transpose, the transpose of the inverse."""
         if x.flipped is not None:
-            return self._turned(self.inverse(x.flipped))
+            return self._transpose_matrix(self.inverse(x.flipped))
         return Piece(rf"{_base(x)}^{{-1}}", POWER, ndim=2)
 
     def diagonal(self, x: Piece, ndim: int) -> Piece:
@@ -620,14 +623,14 @@ class Latex(Notation):
 
     def line(self, name: str, letters: Sequence[str], body: Piece) -> str:
         if not name:
-            return ALIGN + self._broken(body, letters)
+            return ALIGN + self._break_lines(body, letters)
         left = self.name(name)
-        return f"{left} {ALIGN}= {self._broken(body, letters)}"
+        return f"{left} {ALIGN}= {self._break_lines(body, letters)}"
 
-    def _broken(self, body: Piece, letters: Sequence[str]) -> str:
+    def _break_lines(self, body: Piece, letters: Sequence[str]) -> str:
         """The right side, in several rows if a sum or product is too wide for one."""
         if letters:
-            return self._all(body, letters)
+            return self._array_of_elements(body, letters)
         if not body.terms or self.full or self.width(body.text) <= self.fits:
             return body.text
         rows: list[list[str]] = [[]]
@@ -641,7 +644,7 @@ class Latex(Notation):
             taken += size
         return BREAK.join(" ".join(row) for row in rows)
 
-    def _all(self, body: Piece, letters: Sequence[str]) -> str:
+    def _array_of_elements(self, body: Piece, letters: Sequence[str]) -> str:
         """The array with the elements ``body``."""
         return rf"\left[{body.text}\right]_{{{','.join(letters)}}}"
 
@@ -664,6 +667,6 @@ def _base(x: Piece) -> str:
     return x.text if closed else rf"\left({x.text}\right)"
 
 
-def _bare(text: str) -> str:
+def _visible_text(text: str) -> str:
     """The visible text, without braces."""
     return text.replace("{", "").replace("}", "")

@@ -71,7 +71,7 @@ class Graph(Generic[K]):
         """
         limit = min(limit, MOST_CHARACTERS // _SHORTEST)
         while True:
-            drawn = self._drawn(limit, vertices, labels, folded, down)
+            drawn = self._draw(limit, vertices, labels, folded, down)
             if limit == 1 or drawn.fits():
                 return drawn
             limit = max(limit // 2, 1)
@@ -86,7 +86,7 @@ class Graph(Generic[K]):
                     heights[x] = above
         return heights
 
-    def _shown(self, limit: int) -> set[int]:
+    def _choose_shown(self, limit: int) -> set[int]:
         """The first leaves, and the nodes next to the results; each node with all its users."""
         places = range(len(self.order))
         if len(places) <= limit:
@@ -94,7 +94,7 @@ class Graph(Generic[K]):
         leaves = [k for k in places if not self.links[k]]
         inner = sorted((k for k in places if self.links[k]), key=self.heights.__getitem__)
         quarter = limit // 4
-        folded = _folded(limit) * max(len(self.titles), 1)
+        folded = _most_folded(limit) * max(len(self.titles), 1)
         budget = max(limit - min(len(leaves), quarter) - folded, 1)
         widest = max(limit // 8, 3)  # the most of one height: notebooks shrink wide pictures
         shown = set(leaves[:quarter])
@@ -109,7 +109,7 @@ class Graph(Generic[K]):
                 hidden.update(self.links[k])
         return shown
 
-    def _parts(self, shown: set[int], most: int) -> list[list[int]]:
+    def _hidden_parts(self, shown: set[int], most: int) -> list[list[int]]:
         """The hidden nodes as connected parts of one group, with the smallest ones merged.
 
         Each group has at most ``most`` parts.
@@ -138,7 +138,7 @@ class Graph(Generic[K]):
                 members[-1] += part
         return [part for members in grouped.values() for part in members]
 
-    def _drawn(
+    def _draw(
         self,
         limit: int,
         vertices: Callable[[Sequence[K]], Mapping[K, Vertex]],
@@ -146,8 +146,8 @@ class Graph(Generic[K]):
         folded: Callable[[Sequence[K], Sequence[K]], tuple[str, ...]],
         down: bool,
     ) -> Diagram:
-        shown = self._shown(limit)
-        parts = self._parts(shown, _folded(limit))
+        shown = self._choose_shown(limit)
+        parts = self._hidden_parts(shown, _most_folded(limit))
         shown.update(part[0] for part in parts if len(part) == 1)
         parts = [part for part in parts if len(part) > 1]
         visible = sorted(shown)
@@ -166,13 +166,13 @@ class Graph(Generic[K]):
                     edges.append(Edge(names[x], names[k], label))
                 else:
                     merged[names[x]] += 1
-            edges += _several(merged, names[k])
+            edges += _merge_edges(merged, names[k])
         for place, part in enumerate(parts):
             folded_name = f"f{place}"
             merged = Counter(
                 names[x] for k in part for x in self.links[k] if names[x] != folded_name
             )
-            edges += _several(merged, folded_name)
+            edges += _merge_edges(merged, folded_name)
             needed = dict.fromkeys(
                 x for k in part for x in (k, *self.links[k]) if not self.links[x]
             )
@@ -181,12 +181,12 @@ class Graph(Generic[K]):
         return Diagram(tuple(vertices_drawn), tuple(edges), self.titles, down)
 
 
-def _folded(limit: int) -> int:
+def _most_folded(limit: int) -> int:
     """The most vertices of a group that stand for several nodes."""
     return max(min(_MOST_FOLDED, limit // 4), 1)
 
 
-def _several(sources: Counter[str], target: str) -> list[Edge]:
+def _merge_edges(sources: Counter[str], target: str) -> list[Edge]:
     """The edges from vertices that stand for several nodes, one edge for each vertex."""
     return [
         Edge(source, target, f"{count} edges" if count > 1 else "")

@@ -75,10 +75,10 @@ Factor(operands=(1,), transposed=False, diagonal=False))
         start = next(iter(letters))
     if start is None:
         return None
-    return _along(words, out, edges, weights, start, closed=not ends)
+    return _follow_path(words, out, edges, weights, start, closed=not ends)
 
 
-def _along(
+def _follow_path(
     words: tuple[Word, ...],
     out: Word,
     edges: dict[int, list[int]],

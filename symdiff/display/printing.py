@@ -86,14 +86,14 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     (2*x*y, x**2)
     """
     if isinstance(expr, tuple):
-        return _bracketed([text(part, full) for part in expr])
+        return _join_tuple([text(part, full) for part in expr])
     return "\n".join(lines(expr, PLAIN, full))
 
 
-def _bracketed(texts: list[str]) -> str:
+def _join_tuple(texts: list[str]) -> str:
     r"""Join the texts of a tuple: in one line, or every entry on lines of its own.
 
-    >>> print(_bracketed(["x"]), _bracketed(["a = x + 1\na*a", "x"]))
+    >>> print(_join_tuple(["x"]), _join_tuple(["a = x + 1\na*a", "x"]))
     (x,) (a = x + 1
      a*a,
      x)
@@ -107,7 +107,7 @@ def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
     """The lines of ``text``; the last one is the result, or the size of an omitted part."""
     expr = as_expr(expr)
     if full or is_within(expr, notation.nodes):
-        lines_of_expr = _complete(expr, notation)
+        lines_of_expr = _complete_lines(expr, notation)
         if full or sum(map(len, lines_of_expr)) <= _CHARACTERS:
             return lines_of_expr
     most = _NEAR
@@ -134,7 +134,7 @@ def short(expr: Expr) -> str:
     """
     expr = as_expr(expr)
     if is_within(expr, _SHORT_LINE):
-        texts = _complete(expr, PLAIN, _SHORT_LINE)
+        texts = _complete_lines(expr, PLAIN, _SHORT_LINE)
         if len(texts) == 1 and len(texts[0]) <= _SHORT_LINE:
             return f"<{texts[0]}: {shape_text(expr.shape)}>" if expr.shape else texts[0]
     shape = f" of shape {shape_text(expr.shape)}" if expr.shape else ""
@@ -143,7 +143,7 @@ def short(expr: Expr) -> str:
 
 def extent(expr: Expr) -> str:
     """The number of nodes and the symbols: ``57 nodes in x, y``."""
-    nodes_near = _near(expr, _COUNTED + 1)
+    nodes_near = _nodes_near(expr, _COUNTED + 1)
     size = min(len(nodes_near), _COUNTED)
     nodes = f"{size:,} nodes" if len(nodes_near) == size else f"more than {size:,} nodes"
     names = [node.name for node in nodes_near if isinstance(node.op, ops.Symbol)]
@@ -157,7 +157,7 @@ _MOST_NAMES = 8
 _LONGEST_NAME = 40
 
 
-def _near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
+def _nodes_near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
     """The nodes next to the result, in order of creation: at most ``most``, by first operands."""
     reached, seen = [expr], {expr}
     for node in reached:  # the list grows inside the loop
@@ -170,28 +170,28 @@ def _near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
     return in_order(reached)
 
 
-def _complete(expr: Expr, notation: Notation, fits: int | None = None) -> list[str]:
+def _complete_lines(expr: Expr, notation: Notation, fits: int | None = None) -> list[str]:
     """The lines with whole arrays, by components if that says more, or by index."""
     read = reading(expr)
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
     unlettered = graph.is_plain(read) and not graph.lettered
     alike = ops.is_spread(read.op) or repeated(read) is not None
-    if not unlettered or alike or is_stack(read) or any(map(_is_of_places, graph.nodes)):
+    if not unlettered or alike or is_stack(read) or any(map(_shows_in_components, graph.nodes)):
         parts = components(read)
         if parts is not None:
             roots = parts.ravel().tolist() if expr.shape else [parts]
             inner = Graph(topological(roots), notation)
-            lines_of_expr = _written(inner, roots, np.shape(parts), fits)
+            lines_of_expr = _lines_with_names(inner, roots, np.shape(parts), fits)
             widest = max(map(notation.width, lines_of_expr))
             if widest <= _STRETCH * fits:
                 return lines_of_expr
-            other = _written(graph, [read], (), fits)
+            other = _lines_with_names(graph, [read], (), fits)
             return lines_of_expr if widest <= max(map(notation.width, other)) else other
-    return _written(graph, [read], (), fits)
+    return _lines_with_names(graph, [read], (), fits)
 
 
-def _is_of_places(node: Expr) -> bool:
+def _shows_in_components(node: Expr) -> bool:
     """Whether the node moves elements in a way that a few components can show."""
     return isinstance(node.op, ops.Linear) and not (
         isinstance(node.op, ops.Slice | ops.Cast) or is_stack(node)
@@ -200,13 +200,15 @@ def _is_of_places(node: Expr) -> bool:
 
 def _excerpt(expr: Expr, notation: Notation, most: int) -> tuple[list[str], int]:
     """The lines for the nodes next to the result, and their number."""
-    nodes = _near(expr, most, _OPERANDS)
+    nodes = _nodes_near(expr, most, _OPERANDS)
     visible = set(nodes)
     graph = Graph(nodes, notation, _OPERANDS, {x for node in nodes for x in node.args} - visible)
-    return _written(graph, [expr], (), notation.fits), len(nodes)
+    return _lines_with_names(graph, [expr], (), notation.fits), len(nodes)
 
 
-def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: int) -> list[str]:
+def _lines_with_names(
+    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: int
+) -> list[str]:
     """One line for each part with a name, and one for the result, or for all its elements.
 
     Parts get names, those that save most first, until the rest fits.
@@ -216,16 +218,16 @@ def _written(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: 
     for _ in range(_ONE_BY_ONE if len(graph.nodes) <= _FEW else 0):
         size, best = graph.weighed(roots, named)
         if size <= _TRIED * fits or best is None:
-            candidate = _defined(graph, roots, shape, named, prefix)
+            candidate = _definition_lines(graph, roots, shape, named, prefix)
             if all(graph.notation.width(line) <= fits for line in candidate):
                 return candidate
         if best is None:
             break
         named.add(best)
-    return _defined(graph, roots, shape, named | graph.shared(roots, named), prefix)
+    return _definition_lines(graph, roots, shape, named | graph.shared(roots, named), prefix)
 
 
-def _defined(
+def _definition_lines(
     graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
 ) -> list[str]:
     """The lines, with those of ``named`` first."""
@@ -243,7 +245,7 @@ def _defined(
         graph.called[node] = name
         order.append(node)
     graph.used = set()
-    lines_so_far.append(_result(graph, roots, shape))
+    lines_so_far.append(_result_line(graph, roots, shape))
     graph.called = called
     wanted = set(graph.used)
     for node, inside in zip(reversed(order), reversed(used), strict=True):
@@ -251,10 +253,12 @@ def _defined(
             wanted |= inside
     if wanted.issuperset(order):
         return lines_so_far
-    return _defined(graph, roots, shape, named & wanted, prefix)  # the text uses fewer names
+    return _definition_lines(
+        graph, roots, shape, named & wanted, prefix
+    )  # the text uses fewer names
 
 
-def _result(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
+def _result_line(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
     if not shape:
         return _line(graph, roots[0], "")
     pieces = [_piece(graph, root, None) for root in roots]
@@ -296,8 +300,8 @@ class Graph:
         self.used: set[Expr] = set()  # the names that a line uses
         self.plain: dict[Expr, bool] = {}
         self.writer = Writer(notation, self.letter, self.is_plain, self.taken, width, order)
-        self._learn(nodes)
-        self.lettered = self._lettered()
+        self._find_whole_forms(nodes)
+        self.lettered = self._arguments_to_name()
 
     def letter(self, k: int) -> str:
         """The name of axis label ``k``, different from all symbols."""
@@ -305,7 +309,7 @@ class Graph:
             self.letters.append(next(self._fresh))
         return self.letters[k]
 
-    def _learn(self, nodes: Iterable[Expr]) -> None:
+    def _find_whole_forms(self, nodes: Iterable[Expr]) -> None:
         """Determine which nodes have a whole form; operands first."""
         for node in nodes:
             if node not in self.plain:
@@ -320,10 +324,10 @@ class Graph:
         if node in self.called:
             return True
         if node not in self.plain:
-            self._learn(topological([node]))
+            self._find_whole_forms(topological([node]))
         return self.plain[node]
 
-    def _lettered(self) -> set[Expr]:
+    def _arguments_to_name(self) -> set[Expr]:
         """Arrays that are arguments and have no whole form: they need names."""
         needed: set[Expr] = set()
         for node in self.nodes:
@@ -349,7 +353,7 @@ class Graph:
         results = set(roots)
         longest = 0
         for node in self.nodes:
-            weight = self._own(node, size)
+            weight = self._own_length(node, size)
             size[node] = 4 if node in named else weight
             longest = max(longest, weight) if node in named else longest
         times: Counter[Expr] = Counter(roots)
@@ -369,7 +373,7 @@ class Graph:
         size: dict[Expr, int] = {}
         results, reused = set(roots), set()
         for node in self.nodes:
-            weight = size[node] = self._own(node, size)
+            weight = size[node] = self._own_length(node, size)
             long = weight > self.notation.long or (uses[node] > 1 and weight >= _SHARED)
             if node in named:
                 size[node] = 4
@@ -378,7 +382,7 @@ class Graph:
                 size[node] = 4
         return reused
 
-    def _own(self, node: Expr, size: dict[Expr, int]) -> int:
+    def _own_length(self, node: Expr, size: dict[Expr, int]) -> int:
         element = element_of(node)
         if element is not None:
             return size.get(element[0], 3) + 3
@@ -459,13 +463,13 @@ def _piece(graph: Graph, root: Expr, index: tuple[Index, ...] | None) -> Piece:
     for k in range(len(places) - 1, -1, -1):
         place = places[k]
         if place.build is None:
-            pieces[k] = _called(graph, place.need)
+            pieces[k] = _name_piece(graph, place.need)
         else:
             pieces[k] = place.build([pieces[j] for j in place.operands])
     return pieces[0]
 
 
-def _called(graph: Graph, need: Need) -> Piece:
+def _name_piece(graph: Graph, need: Need) -> Piece:
     """The name of a part, or ``...`` for a cut one."""
     node, name = need.node, graph.called[need.node]
     graph.used.add(node)

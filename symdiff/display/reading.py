@@ -72,41 +72,41 @@ def reading(expr: Expr) -> Expr:
         return expr
     done: dict[Expr, Expr] = {}
     for node in nodes:
-        done[node] = _read(node, [done[arg] for arg in node.args])
+        done[node] = _normal_node(node, [done[arg] for arg in node.args])
     read = done[expr]
     return read if len(topological([read])) <= _GROWTH * len(nodes) else expr
 
 
-def _read(node: Expr, args: Sequence[Expr]) -> Expr:
+def _normal_node(node: Expr, args: Sequence[Expr]) -> Expr:
     """The normal form of a node over operands in normal form."""
     op = node.op
     match op:
         case ops.Product():
-            return _outward(_product(args, op.exponents))
+            return _move_outside(_merge_powers(args, op.exponents))
         case ops.Strong():
-            return _outward(_product(args, (1, 1)))
+            return _move_outside(_merge_powers(args, (1, 1)))
         case ops.Barrier() if op in (ops.REAL, ops.NO_GRAPH):
             return args[0]
         case ops.Contract() if args:
-            return _contracted(op, args)
+            return _contract(op, args)
         case ops.Pointwise() if is_decision(op):
-            return over_formula(node, args, _read)
+            return over_formula(node, args, _normal_node)
         case ops.Pointwise(primitive=True, name="where"):
             return args[2] if _is_nan(args[0]) else select(*args)
         case ops.Pointwise(primitive=True, name="logical_or") if _is_nan(args[1]):
             return args[0]
         case ops.Pointwise(primitive=True):
-            written = _written_out(node, args)
+            written = _write_out(node, args)
             if written is not None:
                 return written
         case opaque_ops.Cofactor():
             (a,) = args
-            return _times(expand_dims(det(a), (-2, -1)) if a.ndim > 2 else det(a), inv(a).mT)
+            return _multiply(expand_dims(det(a), (-2, -1)) if a.ndim > 2 else det(a), inv(a).mT)
         case ops.Opaque() if args and op.is_linear_in(len(args) - 1) and op.indices is None:
-            number, core = _coefficient(args[-1])
-            return _times(number, rebuild(node, (*args[:-1], core)))
+            number, core = _split_factor(args[-1])
+            return _multiply(number, rebuild(node, (*args[:-1], core)))
     read = rebuild(node, tuple(args))
-    return _outward(_factored(read)) if isinstance(op, ops.Sum | ops.Pointwise) else read
+    return _move_outside(_factor_matrix(read)) if isinstance(op, ops.Sum | ops.Pointwise) else read
 
 
 def _is_known(node: Expr) -> bool:
@@ -116,7 +116,7 @@ def _is_known(node: Expr) -> bool:
     return reciprocal or norm or hasattr(functions, node.op.name)
 
 
-def _written_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
+def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
     """Write a function without a public name in functions that users know; None for others."""
     op = node.op
     assert isinstance(op, ops.Pointwise)
@@ -145,31 +145,31 @@ def _is_nan(x: Expr) -> bool:
     return getattr(x.op, "name", "") == "not_equal" and x.args[0] is x.args[1]
 
 
-def _product(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> Expr:
+def _merge_powers(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> Expr:
     """The product as a user would type it, with equal factors as one power."""
     powers = [int_power(a, p, True) for a, p in zip(args, exponents, strict=True)]
-    value = reduce(_times, powers)
+    value = reduce(_multiply, powers)
     places = factors(value)
     if any(not isinstance(p, int) or base.dtype is not float for base, p in places):
         return value
     powers_of = _total_powers(places)
     if len(powers_of) == len(places):
         return value
-    return reduce(_times, [int_power(base, p, True) for base, p in powers_of.items()])
+    return reduce(_multiply, [int_power(base, p, True) for base, p in powers_of.items()])
 
 
-def _contracted(op: ops.Contract, args: Sequence[Expr]) -> Expr:
+def _contract(op: ops.Contract, args: Sequence[Expr]) -> Expr:
     """The contraction with common factors of its operands in front."""
     plain = ops.contract_op(op.letters, op.out, op.created, (False,) * len(args))
     if len(args) < 2:
         return built(plain, tuple(args))
-    numbers, cores = zip(*map(_coefficient, args), strict=True)
-    return reduce(_times, numbers, built(plain, cores))
+    numbers, cores = zip(*map(_split_factor, args), strict=True)
+    return reduce(_multiply, numbers, built(plain, cores))
 
 
-def _coefficient(x: Expr) -> tuple[Expr, Expr]:
+def _split_factor(x: Expr) -> tuple[Expr, Expr]:
     """Split an array into its common scalar factor and the rest."""
-    c, x = _content(x)
+    c, x = _split_content(x)
     number = number_node(c)
     if not x.shape or not isinstance(x.op, ops.Product):
         return number, x
@@ -178,10 +178,10 @@ def _coefficient(x: Expr) -> tuple[Expr, Expr]:
     rest = [int_power(y, p) for y, p in parts if not ops.is_spread(y.op)]
     if not scalars or not rest:
         return number, x
-    return reduce(_times, scalars, number), reduce(_times, rest)
+    return reduce(_multiply, scalars, number), reduce(_multiply, rest)
 
 
-def _content(x: Expr) -> tuple[Number, Expr]:
+def _split_content(x: Expr) -> tuple[Number, Expr]:
     """The largest rational that divides all coefficients of a sum, and the sum divided by it."""
     op = x.op
     if not isinstance(op, ops.Sum) or not x.args:
@@ -197,13 +197,13 @@ def _content(x: Expr) -> tuple[Number, Expr]:
         content = -content
     if content == 1:
         return 1, x
-    terms = [(_whole(Fraction(c) / content), a) for c, a in zip(op.coefs, x.args, strict=True)]
+    terms = [(_as_int(Fraction(c) / content), a) for c, a in zip(op.coefs, x.args, strict=True)]
     if op.const:
-        terms.append((_whole(Fraction(op.const) / content), number_node(1)))
-    return _whole(content), combine("add", terms)
+        terms.append((_as_int(Fraction(op.const) / content), number_node(1)))
+    return _as_int(content), combine("add", terms)
 
 
-def _whole(c: Fraction) -> Number:
+def _as_int(c: Fraction) -> Number:
     return c.numerator if c.denominator == 1 else c
 
 
@@ -238,16 +238,16 @@ def _total_powers(
     return total
 
 
-def _outward(x: Expr) -> Expr:
+def _move_outside(x: Expr) -> Expr:
     """Move a repetition or transposition common to all operands outside an elementwise node."""
     if not x.shape or not isinstance(x.op, ops.Sum | ops.Product | ops.Pointwise):
         return x
-    ways = {_way(arg) for arg in x.args if not isinstance(arg.op, ops.Fill)}
+    ways = {_repeating_op(arg) for arg in x.args if not isinstance(arg.op, ops.Fill)}
     way = ways.pop() if len(ways) == 1 else None
     if way is None:
         return x
     inner = built(x.op, tuple([arg.args[0] for arg in x.args]))
-    value = _factored(inner)
+    value = _factor_matrix(inner)
     if value is inner and not way.created:
         return x  # leave transposes in place
     return built(way, (value,))
@@ -279,7 +279,7 @@ def repeated(x: Expr) -> ops.Contract | None:
     return op
 
 
-def _way(x: Expr) -> ops.Contract | None:
+def _repeating_op(x: Expr) -> ops.Contract | None:
     """The op of a node that repeats or permutes the axes of its operand; else None."""
     op = x.op
     if not isinstance(op, ops.Contract):
@@ -288,7 +288,7 @@ def _way(x: Expr) -> ops.Contract | None:
     return op if plain and len({*op.out}) == len(op.out) else None
 
 
-def _factored(x: Expr) -> Expr:
+def _factor_matrix(x: Expr) -> Expr:
     """Rewrite a sum of multiples of one matrix by rows, or columns, as the matrix times a sum."""
     op = x.op
     if not isinstance(op, ops.Sum) or len(x.args) < 2 or len(x.shape) != 2 or op.const:
@@ -303,12 +303,14 @@ def _factored(x: Expr) -> Expr:
     rests = [[(y, p) for y, p in term.items() if y not in common] for term in terms]
     if not shared or not all(rest and all(repeated(y) for y, _ in rest) for rest in rests):
         return x
-    products = [reduce(_times, [int_power(y, p) for y, p in rest]) for rest in rests]
-    total = _outward(combine("add", list(zip(op.coefs, map(_outward, products), strict=True))))
-    return reduce(_times, [int_power(y, p) for y, p in shared] + [total])
+    products = [reduce(_multiply, [int_power(y, p) for y, p in rest]) for rest in rests]
+    total = _move_outside(
+        combine("add", list(zip(op.coefs, map(_move_outside, products), strict=True)))
+    )
+    return reduce(_multiply, [int_power(y, p) for y, p in shared] + [total])
 
 
-def _times(a: Expr, b: Expr) -> Expr:
+def _multiply(a: Expr, b: Expr) -> Expr:
     return mul(a, b, True)
 
 
@@ -330,7 +332,7 @@ def components(expr: Expr) -> Any:
     if len(nodes) > _NODES:
         return None
     try:
-        if math.prod(_known(expr)) > SHOWN:
+        if math.prod(_known_shape(expr)) > SHOWN:
             return None
         env = {node: elements(node) for node in nodes if isinstance(node.op, ops.Symbol)}
         (value,) = evaluated([expr], env, _Formulas())
@@ -343,11 +345,11 @@ def elements(x: Expr) -> Any:
     """The elements of an array by index; a scalar itself."""
     if not x.shape:
         return x
-    _Formulas().check(x, math.prod(_known(x)), 0)
-    return filled(_known(x), [getitem(x, place) for place in np.ndindex(_known(x))])
+    _Formulas().check(x, math.prod(_known_shape(x)), 0)
+    return filled(_known_shape(x), [getitem(x, place) for place in np.ndindex(_known_shape(x))])
 
 
-def _known(x: Expr) -> tuple[int, ...]:
+def _known_shape(x: Expr) -> tuple[int, ...]:
     if any(isinstance(dim, str) for dim in x.shape):
         raise Unsupported(f"the components of an array of shape {x.shape}")
     return x.shape  # type: ignore[return-value]
@@ -376,7 +378,7 @@ class _Formulas(Arithmetic):
         return combine("add", [*zip(coefs, args, strict=True), (1, number_node(const))])
 
     def product(self, factors: Sequence[Expr]) -> Expr:
-        return reduce(_times, factors, number_node(1))
+        return reduce(_multiply, factors, number_node(1))
 
     def power(self, a: Expr, p: int | Fraction) -> Expr:
         return int_power(a, p, True)
@@ -402,11 +404,11 @@ class _Formulas(Arithmetic):
             raise Unsupported("the components of a large array")
 
     def opaque(self, node: Node, args: Sequence[object]) -> Any:
-        operands = tuple(map(_whole_again, node.args, args))
+        operands = tuple(map(_whole_operand, node.args, args))
         return elements(rebuild(cast("Expr", node), operands))  # every node here is an expression
 
 
-def _whole_again(arg: Expr, value: object) -> Expr:
+def _whole_operand(arg: Expr, value: object) -> Expr:
     """A whole operand of an array function: itself, unless it is a formula of elements."""
     plain = all(isinstance(x.op, ops.Symbol | ops.Opaque | ops.Constant) for x in (arg, *arg.args))
     return arg if plain else stacked(value)

@@ -52,13 +52,13 @@ def rule(node: Expr, k: int | None) -> Rule:
     if isinstance(op, ops.Sum):
         return Rule("constant factor" if len(node.args) == 1 and not op.const else "sum rule")
     if isinstance(op, ops.Product):
-        return Rule(_of_product(op, k))
+        return Rule(_product_rule(op, k))
     if isinstance(op, ops.Strong):
         return Rule("product rule; zeros of what is not selected stay zeros")
     if isinstance(op, ops.Pointwise):
-        return Rule(_of_function(op, k))
+        return Rule(_chain_rule(op, k))
     if isinstance(op, ops.Contract):
-        return Rule(_of_contraction(op))
+        return Rule(_contraction_rule(op))
     if isinstance(op, ops.Linear):
         return Rule("transpose of the linear map")
     assert isinstance(op, ops.Opaque), op
@@ -72,23 +72,23 @@ def rule(node: Expr, k: int | None) -> Rule:
         return Rule("the transposed equations, linearised at the solution, are solved")
     name = op.called(node.shape)[0]
     if op.is_linear_in(k):
-        return Rule(f"transpose of {name}, linear in this operand", _said(op.transposed))
-    return Rule(f"differential of {name}", _said(op.differential))
+        return Rule(f"transpose of {name}, linear in this operand", _stated_formula(op.transposed))
+    return Rule(f"differential of {name}", _stated_formula(op.differential))
 
 
-def _said(method: object) -> str:
+def _stated_formula(method: object) -> str:
     """The mathematics in the first paragraph of a rule's docstring."""
     paragraph = (getattr(method, "__doc__", None) or "").strip().split("\n\n")[0]
     return " ".join(paragraph.replace("``", "").split())
 
 
-def _of_product(op: ops.Product, k: int) -> str:
+def _product_rule(op: ops.Product, k: int) -> str:
     if len(op.exponents) == 1 or op.exponents[k] not in (1, -1):
         return "power rule"
     return "quotient rule" if op.over else "product rule"
 
 
-def _of_contraction(op: ops.Contract) -> str:
+def _contraction_rule(op: ops.Contract) -> str:
     if len(op.letters) > 1:
         return "product rule, transposed"
     (word,) = op.letters
@@ -107,7 +107,7 @@ def _is_call(e: Expr) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _of_function(op: ops.Pointwise, k: int) -> str:
+def _chain_rule(op: ops.Pointwise, k: int) -> str:
     """The chain rule, with the derivative of the function."""
     if op is PRIMITIVES["where"]:
         return "selection: the branch that is taken"

@@ -53,7 +53,7 @@ def latex(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     """
     if isinstance(expr, tuple):
         return typeset(each(as_expr, expr), full)
-    return _joined(lines(as_expr(expr), Latex(full), full))
+    return _join_lines(lines(as_expr(expr), Latex(full), full))
 
 
 def markup(expr: Expr) -> str:
@@ -66,7 +66,7 @@ def markup(expr: Expr) -> str:
     return rf"$\displaystyle {latex(expr)}$"
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     if len(lines) == 1 and BREAK not in lines[0]:
         return lines[0].replace(ALIGN, "")
     lines = [line.replace(BREAK, " \\\\\n&\\quad ") for line in lines]
@@ -127,19 +127,19 @@ def typeset(value: Any, full: bool = False, budget: int = _CHARACTERS) -> str:
     assert kind is not None
     opened, closed = _BRACKETS[kind]
     comma = "," if kind is tuple and len(value) == 1 else ""
-    lines = [r", \; ".join(line) for line in _filled(texts)] or [""]
+    lines = [r", \; ".join(line) for line in _fill_lines(texts)] or [""]
     if len(lines) == 1 and _LINES not in lines[0]:
         return rf"\left{opened}{lines[0]}{comma}\right{closed}"
     rows = ", \\\\\n& \\;\\, ".join(lines)
     return f"{_LINES}\n& \\bigl{opened} {rows}{comma} \\bigr{closed}\n\\end{{aligned}}"
 
 
-def _filled(texts: Iterable[str]) -> list[list[str]]:
+def _fill_lines(texts: Iterable[str]) -> list[list[str]]:
     """Distribute texts over lines: as many as fit, or one text of several lines."""
     lines: list[list[str]] = []
     room = 0
     for text in texts:
-        width = _LINE if _LINES in text else _signs(text) + 2
+        width = _LINE if _LINES in text else _width_in_signs(text) + 2
         if width > room:
             lines.append([])
             room = _LINE
@@ -154,19 +154,19 @@ def _entries(value: Any) -> Iterable[tuple[str, Any]]:
     names = getattr(type(value), "_fields", None)
     if names is None:
         return (("", item) for item in value)
-    return ((f"{_listed(name)} = ", item) for name, item in zip(names, value, strict=True))
+    return ((f"{_cut_verbatim(name)} = ", item) for name, item in zip(names, value, strict=True))
 
 
 def _key(key: Expr | str | int) -> str:
-    return latex(key) if isinstance(key, Expr) else _listed(repr(key))
+    return latex(key) if isinstance(key, Expr) else _cut_verbatim(repr(key))
 
 
-def _listed(text: str) -> str:
+def _cut_verbatim(text: str) -> str:
     """``text`` verbatim, cut to a line."""
     return verbatim(text if len(text) <= _LINE else text[:_LINE] + "...")
 
 
-def _signs(text: str) -> int:
+def _width_in_signs(text: str) -> int:
     """The approximate width of a formula in signs: the widest row of a matrix in it."""
     rows = re.sub(r"\\(begin|end)\{\w+\}", "", text).split(r"\\")
     plain = (re.sub(r"\\([A-Za-z]+|.)", "x", row) for row in rows)

@@ -64,7 +64,7 @@ def _shows_axes(node: Expr) -> bool:
     return isinstance(node.op, ops.Product) and bool(new) and not set.intersection(*new)
 
 
-def _squeezed(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:
+def _drop_summed_ones(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:
     """The operands of a contraction and their labels, without summed axes of length 1."""
     op = node.op
     assert isinstance(op, ops.Contract)
@@ -79,7 +79,7 @@ def _squeezed(node: Expr) -> tuple[list[Expr], tuple[Word, ...]]:
     return operands, tuple(words)
 
 
-def _solved(node: Expr) -> tuple[Expr, Expr] | None:
+def _solved_system(node: Expr) -> tuple[Expr, Expr] | None:
     """The matrix and vector of the linear system that the node solves, or None."""
     op = node.op
     if not isinstance(op, ops.Contract) or len(op.letters) != 1:
@@ -166,7 +166,7 @@ class Writer:
             return beside
         form = self.whole(node)
         if isinstance(node.op, opaque_ops.Prod):
-            form = self._by_index(node.op, node, fresh) or form
+            form = self._product_by_index(node.op, node, fresh) or form
         if form is None or not self.is_whole(form):
             assert not node.shape, node
             form = self._element(node, (), fresh)
@@ -261,11 +261,11 @@ class Writer:
 
         def build(pieces: list[Piece]) -> Piece:
             ndim = 0 if index is not None else node.ndim
-            return self._applied(node, pieces, cut, ndim).of(ndim)
+            return self._apply_op(node, pieces, cut, ndim).of(ndim)
 
         return Form(needs, build)
 
-    def _applied(self, node: Expr, operands: list[Piece], cut: bool, ndim: int) -> Piece:
+    def _apply_op(self, node: Expr, operands: list[Piece], cut: bool, ndim: int) -> Piece:
         op, notation = node.op, self.notation
         match op:
             case ops.Sum():
@@ -274,7 +274,7 @@ class Writer:
                 )
                 if not node.args:
                     return notation.number(op.const)
-                terms = self._ordered(node.args, terms, constants_last=True)
+                terms = self._sort_commuting(node.args, terms, constants_last=True)
                 if not cut and not ndim:
                     terms = [term for term in terms if term[1] and not term[1].is_zero]
                 if op.const != 0:
@@ -298,7 +298,7 @@ class Writer:
             case ops.Pointwise(name="norm_sqrt"):
                 return notation.norm(*operands)
             case ops.Pointwise(primitive=True, name="where") if not ndim:
-                return self._chosen(*operands) or notation.function(op, operands)
+                return self._known_alternative(*operands) or notation.function(op, operands)
             case ops.Pointwise(primitive=True, name="logical_not"):
                 return notation.negation(*operands)
             case ops.Pointwise(primitive=True, name=name) if name in _INFIX:
@@ -309,7 +309,7 @@ class Writer:
         assert isinstance(op, ops.Pointwise)
         return notation.function(op, operands)
 
-    def _chosen(self, condition: Piece, a: Piece, b: Piece) -> Piece | None:
+    def _known_alternative(self, condition: Piece, a: Piece, b: Piece) -> Piece | None:
         """The alternative that applies to an element at a known index, or None."""
         for number, piece in ((1, a), (0, b)):
             sides = self.notation.number(number), self.notation.number(0)
@@ -317,7 +317,7 @@ class Writer:
                 return piece
         return None
 
-    def _ordered(
+    def _sort_commuting(
         self, operands: Sequence[Expr], parts: list[Part], constants_last: bool = False
     ) -> list[Part]:
         """Sort the parts of commuting operands for reading; keep the order if some are cut."""
@@ -330,7 +330,7 @@ class Writer:
         above: list[Piece] = []
         below: list[Piece] = []
         parts = list(zip(operands, node.args, op.exponents, strict=False))
-        ordered = self._ordered(node.args, parts)
+        ordered = self._sort_commuting(node.args, parts)
         for piece, arg, p in sorted(ordered, key=lambda part: isinstance(part[1].op, ops.Sum)):
             if p > 0 and _is_reciprocal(arg):
                 below.append(notation.power(piece.divisors[0], p))
@@ -392,7 +392,7 @@ class Writer:
             eye = notation.identity(str(node.shape[0]))
             scaled = lambda pieces: notation.quotient(1, [pieces[0], eye], ()).of(2)  # noqa: E731
             return Form((Need(node.args[0]),), scaled)
-        solved = _solved(node)
+        solved = _solved_system(node)
         if solved is not None:
             needs = tuple(map(Need, solved))
             return Form(needs, lambda pieces: notation.call("solve", pieces).of(1), call=True)
@@ -414,20 +414,20 @@ class Writer:
         moved = rearrangement(node)
         if moved is not None:
             return self._rearranged(node, op, *moved)
-        operands, words = _squeezed(node)
-        both = self._ordered(operands, list(zip(operands, words, strict=True)))
+        operands, words = _drop_summed_ones(node)
+        both = self._sort_commuting(operands, list(zip(operands, words, strict=True)))
         both.sort(key=lambda pair: bool(pair[0].args))  # o @ tanh(v)
         operands, words = [x for x, _ in both], tuple([word for _, word in both])
         product = chain(words, op.out)
         if product is None or not notation.is_product(product, operands, node.ndim):
             return None
-        return self._chained(operands, product)
+        return self._matrix_product_form(operands, product)
 
     def _is_product(self, node: Expr, op: ops.Contract) -> bool:
         """Whether an array is a matrix product, so that its elements are taken from the product."""
         return len(op.letters) > 1 and op.sums and bool(node.shape) and self.is_plain(node)
 
-    def _by_index(self, op: ops.Opaque, node: Expr, fresh: int) -> Form | None:
+    def _product_by_index(self, op: ops.Opaque, node: Expr, fresh: int) -> Form | None:
         """A product of elements, in notations that write it by index."""
         (x,) = node.args[:1]
         if not isinstance(op, opaque_ops.Prod) or x.ndim != 1 or not self.notation.by_index:
@@ -447,7 +447,7 @@ class Writer:
             return Form(need, lambda pieces: notation.diagonal(pieces[0], node.ndim))
         return self._repeated(node, elementwise=False) if repeated(node) is not None else None
 
-    def _chained(self, operands: Sequence[Expr], made: Chain) -> Form:
+    def _matrix_product_form(self, operands: Sequence[Expr], made: Chain) -> Form:
         notation = self.notation
         same = len({*operands}) == 1
 
@@ -478,7 +478,7 @@ class Writer:
             else:
                 names[inner] = outer
         summed: list[tuple[Index, Dim]] = []
-        operands = self._ordered(node.args, list(zip(op.letters, node.args, strict=True)))
+        operands = self._sort_commuting(node.args, list(zip(op.letters, node.args, strict=True)))
         for word, arg in operands:
             for letter, dim in zip(word, arg.shape, strict=True):
                 if letter in names:
@@ -543,17 +543,17 @@ class Writer:
                 )
             case ops.Cumsum() if op.reverse:
                 _, axis_named = op.called(node.shape)
-                back = self._backwards
+                back = self._sum_from_end
                 return Form(needs, lambda pieces: back(pieces[0], axis_named), call=True)
             case ops.Reshape() | ops.Flip() | ops.Cumsum() | ops.Triangle():
-                return self._called(node)
+                return self._call_form(node)
             case ops.Gather() if len(op.before) == 1 and op.index.ndim == 1:
                 if op.index.size <= ops.LISTED:
                     places = [":"] * (node.ndim - 1) + [str(op.index.tolist())]
                     return Form(needs, lambda pieces: notation.sliced(pieces[0], places, node.ndim))
         return None
 
-    def _backwards(self, x: Piece, axis: list[str]) -> Piece:
+    def _sum_from_end(self, x: Piece, axis: list[str]) -> Piece:
         """Running sums from the end."""
         for name in ("flip", "cumsum", "flip"):
             x = self.notation.call(name, [x], *axis).of(x.ndim)
@@ -570,15 +570,15 @@ class Writer:
                 sort = lambda pieces: notation.call("sort", pieces, *axis).of(ndim)  # noqa: E731
                 return Form((Need(x),), sort)
             if places.ndim == 1:
-                return self._taken(node, x, places)
+                return self._take_form(node, x, places)
             if places.ndim == ndim:
                 needs = tuple(map(Need, node.args))
                 along = lambda p: notation.call("take_along_axis", p, *axis).of(ndim)  # noqa: E731
                 return Form(needs, along, call=True)
             return None
-        return self._called(node)
+        return self._call_form(node)
 
-    def _taken(self, node: Expr, x: Expr, places: Expr) -> Form:
+    def _take_form(self, node: Expr, x: Expr, places: Expr) -> Form:
         """The elements at indices of the last axis."""
         notation, ndim = self.notation, node.ndim
         if isinstance(places.op, ops.Places) and places.op.value.size <= ops.LISTED:
@@ -588,7 +588,7 @@ class Writer:
             places = _condition(places.args[0])
         return Form((Need(x), Need(places)), lambda p: notation.taken(p[0], p[1], ndim), call=True)
 
-    def _called(self, node: Expr) -> Form:
+    def _call_form(self, node: Expr) -> Form:
         args = node.args[: self.width]
         if isinstance(node.op, opaque_ops.PlacesOf):
             args = (_condition(args[0]),)

@@ -179,7 +179,7 @@ class _Walk:
         terms = math.prod(lengths.values()) if summed or len(args) > 1 else 0
         self.of.check(node, math.prod(lengths[k] for k in op.out), terms)
         spread = [
-            _spread(arg, word, out + summed, lengths)
+            _elements_in_order(arg, word, out + summed, lengths)
             for word, arg in zip(op.letters, args, strict=True)
         ]
         inner = math.prod(lengths[k] for k in summed)
@@ -223,7 +223,7 @@ class _Walk:
         arrays = list(map(_array, args))
         shape = self.concrete(op.result(*(x.shape for x in arrays)))
         self.of.check(node, math.prod(shape), op.terms(arrays[0].shape))
-        return _unwrapped(_array(op.components(self.of, shape, *arrays)))
+        return _unwrap(_array(op.components(self.of, shape, *arrays)))
 
     # Opaque ---------------------------------------------------------------------------------------
 
@@ -299,9 +299,9 @@ class _Walk:
         for place in np.ndindex(batch):
             pairs = zip(arrays, symbols, strict=True)
             rows = [x[place] if x.ndim > symbol.ndim else x for x, symbol in pairs]
-            results.append(_array(f(*[_unwrapped(_array(row)) for row in rows])))
+            results.append(_array(f(*[_unwrap(_array(row)) for row in rows])))
         if not axes:
-            return _unwrapped(results[0])
+            return _unwrap(results[0])
         return filled(
             batch + (results[0].shape if results else ()),
             itertools.chain.from_iterable(map(_list, results)),
@@ -369,15 +369,17 @@ class _Walk:
         self.of.check(node, math.prod(batch + shape), arrays[0].size * max(shape, default=1))
         wide = [np.broadcast_to(x, batch + x.shape[lead:]) for x, lead in pairs]
         values = [
-            self.of.core(node, shape, [_listed(x[place]) for x in wide])
+            self.of.core(node, shape, [_as_list(x[place]) for x in wide])
             for place in np.ndindex(batch)
         ]
         for _ in shape:
             values = list(itertools.chain.from_iterable(values))
-        return _unwrapped(filled(batch + shape, values))
+        return _unwrap(filled(batch + shape, values))
 
 
-def _spread(x: Any, word: ops.Letters, axes: ops.Letters, lengths: Mapping[int, int]) -> list[Any]:
+def _elements_in_order(
+    x: Any, word: ops.Letters, axes: ops.Letters, lengths: Mapping[int, int]
+) -> list[Any]:
     """The elements of ``x`` in the order of ``axes``: diagonals taken, missing axes repeated."""
     x = _array(x)
     grid = np.indices([lengths[k] for k in axes], sparse=True)
@@ -390,12 +392,12 @@ def _array(x: Any) -> NDArray[Any]:
     return x if isinstance(x, np.ndarray) else filled((), [x])
 
 
-def _unwrapped(x: Any) -> Any:
+def _unwrap(x: Any) -> Any:
     """Convert a 0-d array to its element."""
     return x.item() if isinstance(x, np.ndarray) and not x.ndim else x
 
 
-def _listed(x: Any) -> Any:
+def _as_list(x: Any) -> Any:
     """Convert an array of elements to a list, or a list of rows; an element stays."""
     return x.tolist() if isinstance(x, np.ndarray) else x
 

@@ -173,12 +173,12 @@ def _elementwise(node: Expr) -> int:
         powers = sum(p not in (1, -1) for p in op.exponents)
         return len(op.exponents) - 1 + powers + all(p < 0 for p in op.exponents)
     if isinstance(op, ops.Pointwise):
-        return 1 if op.primitive else _of_formula(op.formula)
+        return 1 if op.primitive else _formula_operations(op.formula)
     return int(isinstance(op, ops.Strong))
 
 
 @lru_cache(maxsize=1024)
-def _of_formula(formula: sp.Expr) -> int:
+def _formula_operations(formula: sp.Expr) -> int:
     return int(sp.count_ops(formula))
 
 

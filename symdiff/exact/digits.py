@@ -77,34 +77,36 @@ class Digits(mpmath.mpf):  # type: ignore[misc]  # mpmath carries no types
     # Arithmetic -----------------------------------------------------------------------------------
 
     def __add__(self, other: object) -> mpmath.mpf:
-        return _combined("__add__", libmp.mpf_add, _of_sum, self, other)
+        return _combine("__add__", libmp.mpf_add, _error_of_sum, self, other)
 
     def __sub__(self, other: object) -> mpmath.mpf:
-        return _combined("__sub__", libmp.mpf_sub, _of_sum, self, other)
+        return _combine("__sub__", libmp.mpf_sub, _error_of_sum, self, other)
 
     def __mul__(self, other: object) -> mpmath.mpf:
-        return _combined("__mul__", libmp.mpf_mul, _of_product, self, other)
+        return _combine("__mul__", libmp.mpf_mul, _error_of_product, self, other)
 
     def __truediv__(self, other: object) -> mpmath.mpf:
-        return _combined("__truediv__", libmp.mpf_div, _of_quotient, self, other)
+        return _combine("__truediv__", libmp.mpf_div, _error_of_quotient, self, other)
 
     def __pow__(self, other: object) -> mpmath.mpf:
-        return _combined("__pow__", libmp.mpf_pow, _of_power, self, other)
+        return _combine("__pow__", libmp.mpf_pow, _error_of_power, self, other)
 
     def __radd__(self, other: object) -> mpmath.mpf:
-        return _combined("__radd__", libmp.mpf_add, _of_sum, self, other, reflected=True)
+        return _combine("__radd__", libmp.mpf_add, _error_of_sum, self, other, reflected=True)
 
     def __rsub__(self, other: object) -> mpmath.mpf:
-        return _combined("__rsub__", libmp.mpf_sub, _of_sum, self, other, reflected=True)
+        return _combine("__rsub__", libmp.mpf_sub, _error_of_sum, self, other, reflected=True)
 
     def __rmul__(self, other: object) -> mpmath.mpf:
-        return _combined("__rmul__", libmp.mpf_mul, _of_product, self, other, reflected=True)
+        return _combine("__rmul__", libmp.mpf_mul, _error_of_product, self, other, reflected=True)
 
     def __rtruediv__(self, other: object) -> mpmath.mpf:
-        return _combined("__rtruediv__", libmp.mpf_div, _of_quotient, self, other, reflected=True)
+        return _combine(
+            "__rtruediv__", libmp.mpf_div, _error_of_quotient, self, other, reflected=True
+        )
 
     def __rpow__(self, other: object) -> mpmath.mpf:
-        return _combined("__rpow__", libmp.mpf_pow, _of_power, self, other, reflected=True)
+        return _combine("__rpow__", libmp.mpf_pow, _error_of_power, self, other, reflected=True)
 
     def __neg__(self) -> Digits:
         return digits_again(libmp.mpf_neg(self._mpf_), self.digits, self.error)
@@ -123,7 +125,7 @@ def digits_again(value: Raw, digits: int, error: float) -> Digits:
     return number
 
 
-def _combined(
+def _combine(
     name: str,
     function: Callable[..., Raw],
     bound: Callable[..., float],
@@ -133,7 +135,7 @@ def _combined(
 ) -> mpmath.mpf:
     most = max(x.digits, other.digits) if isinstance(other, Digits) else max(x.digits, 15)
     prec = libmp.dps_to_prec(most) + _SPARE
-    y = _exact(other, prec)
+    y = _raw_number(other, prec)
     if y is None:
         return getattr(mpmath.mpf, name)(x, other)
     error = other.error if isinstance(other, Digits) else -math.inf
@@ -158,7 +160,7 @@ def _combined(
     return digits_again(value, max(min(right, most), 0), magnitude)
 
 
-def _exact(value: object, prec: int) -> Raw | None:
+def _raw_number(value: object, prec: int) -> Raw | None:
     """Mpmath's raw form of a real number; None for other objects."""
     raw: Raw | None = None
     if isinstance(value, mpmath.mpf):
@@ -190,15 +192,15 @@ def _plus(a: float, b: float) -> float:
     )
 
 
-def _of_sum(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+def _error_of_sum(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
     return _plus(ea, eb)
 
 
-def _of_product(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+def _error_of_product(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
     return _plus(_plus(sa + eb, sb + ea), ea + eb)
 
 
-def _of_quotient(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+def _error_of_quotient(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
     if eb == -math.inf:
         return ea - sb if sb > -math.inf else -math.inf
     if eb >= sb:  # the divisor may be 0
@@ -206,7 +208,7 @@ def _of_quotient(sa: float, sb: float, ea: float, eb: float, size: float) -> flo
     return _plus(ea, sa + eb - sb) - sb - math.log10(1 - 10 ** (eb - sb))
 
 
-def _of_power(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
+def _error_of_power(sa: float, sb: float, ea: float, eb: float, size: float) -> float:
     if ea == eb == -math.inf:
         return -math.inf
     if ea - sa >= -0.3 or sa == -math.inf:

@@ -133,7 +133,7 @@ def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
                 for arithmetic in both:
                     arithmetic.wanted = n
                 plain, noisy = (_value(outputs, env, arithmetic, sizes) for arithmetic in both)
-                doubtful = _doubtful(plain, noisy, n)
+                doubtful = _first_disagreement(plain, noisy, n)
                 if doubtful is None:
                     if not isinstance(plain, np.ndarray):
                         return Digits.of(plain, n)
@@ -172,7 +172,7 @@ def plain_value(output: Expr, env: dict[Expr, Any], sizes: Mapping[str, Dim]) ->
     return _value([output], env, Mp(), sizes)
 
 
-def _doubtful(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
+def _first_disagreement(a: Any, b: Any, n: int) -> tuple[int, ...] | None:
     """The first index at which two values disagree; None if they agree everywhere."""
     if not isinstance(a, np.ndarray):
         return None if _agree(a, b, n) else ()
@@ -254,13 +254,13 @@ def prepared(
     expressions = {x: value for x, value in values.items() if isinstance(value, Expr)}
     if expressions:  # insert all at once: their symbols may have values, too
         outputs = list(substitute(outputs, expressions))
-        values = named(name, free_symbols(outputs), _without(given, expressions))
+        values = named(name, free_symbols(outputs), _drop_expressions(given, expressions))
     outputs = primitives(outputs)
     symbols = free_symbols(outputs)
     missing = [x.name for x in in_order(symbols) if x not in values]
     if missing:
         raise ValueError(f"{name}: no value for {', '.join(missing)}; give it in subs")
-    env = {x: _plain(value, name, x) for x, value in values.items() if x in symbols}
+    env = {x: _convert_value(value, name, x) for x, value in values.items() if x in symbols}
     beside = {  # values of other symbols may determine lengths
         x: value
         for x, value in given.items()
@@ -289,7 +289,9 @@ def _refuse_unknown(name: str, outputs: list[Expr], given: Mapping[Any, object])
             )
 
 
-def _without(given: Mapping[Any, object], expressions: Mapping[Expr, Expr]) -> dict[Any, Any]:
+def _drop_expressions(
+    given: Mapping[Any, object], expressions: Mapping[Expr, Expr]
+) -> dict[Any, Any]:
     names = {x.name for x in expressions}
     return {
         key: value
@@ -298,14 +300,14 @@ def _without(given: Mapping[Any, object], expressions: Mapping[Expr, Expr]) -> d
     }
 
 
-def _plain(value: object, name: str, x: Expr) -> Any:
+def _convert_value(value: object, name: str, x: Expr) -> Any:
     """Convert a user's value to an int, Fraction, float, mpf, or an object array of these."""
     if hasattr(value, "detach"):  # an eager tensor
         value = value.detach().numpy()
     if isinstance(value, list | tuple):
         value = np.array(value, dtype=object)
     if isinstance(value, np.ndarray) and value.ndim:
-        return filled(value.shape, (_plain(v, name, x) for v in value.ravel().tolist()))
+        return filled(value.shape, (_convert_value(v, name, x) for v in value.ravel().tolist()))
     if isinstance(value, np.ndarray | np.generic):
         value = value.item()
     if isinstance(value, str):
@@ -442,7 +444,7 @@ class Mp(Arithmetic):
     def eliminated(self, a: list[list[mpf]], b: list[list[mpf]]) -> tuple[mpf, list[list[mpf]]]:
         if not all(mp.isfinite(x) for row in a for x in row):
             return mp.nan, [[mp.nan] * len(row) for row in b]
-        return _eliminated(self, a, b, mp.nan)
+        return _eliminate(self, a, b, mp.nan)
 
     def root(
         self, op: Iterated, at: Callable[[list[mpf]], tuple[list[mpf], Any]], start: list[mpf]
@@ -550,7 +552,7 @@ class NoisyMp(Mp):
         below, above = self.both_ways(self.bounded(name), *args)
         # Some mpmath functions ignore the direction of rounding.  So equal results prove exactness
         # only if all numbers are short, or if the function never rounds.
-        if below == above and (name in _EXACT or all(map(_short, (*args, below)))):
+        if below == above and (name in _EXACT or all(map(_is_short, (*args, below)))):
             return below
         return self.disturbed(below)
 
@@ -567,14 +569,14 @@ def _fraction(value: mpf) -> Fraction:
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
-def _short(value: mpf) -> bool:
+def _is_short(value: mpf) -> bool:
     if not mp.isfinite(value) or not value:
         return True
     mantissa, exponent = _signed(value)
     return mantissa.bit_length() <= 24 and abs(exponent) <= 24
 
 
-def _eliminated(
+def _eliminate(
     of: Arithmetic, a: list[list[Any]], b: list[list[Any]], undefined: object
 ) -> tuple[Any, list[list[Any]]]:
     """Gauss-Jordan elimination with the largest pivots: det A, and X with A X = B."""
@@ -687,4 +689,4 @@ class _Rational(Arithmetic):
         bad = _undefined([x for rows in (a, b) for row in rows for x in row])
         if bad is not None:
             return bad, [[bad] * len(row) for row in b]
-        return _eliminated(self, a, b, _Undefined("solve: the matrix is singular"))
+        return _eliminate(self, a, b, _Undefined("solve: the matrix is singular"))

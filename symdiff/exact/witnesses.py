@@ -96,14 +96,14 @@ def disagreement(f: Expr, g: Expr) -> Witness | int | None:
             if mp.isnan(a):
                 continue
             decided[k] += 1
-            if not _near(a, b) and _differ(outputs, point, k):
+            if not _are_close(a, b) and _differ(outputs, point, k):
                 return Witness(point, (a, b))
     enough = FEWEST if symbols else 1
     least = min(decided, default=enough)
     return None if least >= enough else least
 
 
-def _near(a: Any, b: Any) -> bool:
+def _are_close(a: Any, b: Any) -> bool:
     with one_mpmath(), mp.workdps(DIGITS):
         return bool(abs(a - b) <= max(abs(a), abs(b)) * mp.mpf(10) ** (SPARE - DIGITS))
 
@@ -163,7 +163,10 @@ def values(
         }
         results = evaluated(outputs, env, arithmetic)
         return [
-            [mp.mpf(int(v) if isinstance(v, bool) else v) for v in np.ravel(_boxed(value)).tolist()]
+            [
+                mp.mpf(int(v) if isinstance(v, bool) else v)
+                for v in np.ravel(_as_array(value)).tolist()
+            ]
             for value in results
         ]
 
@@ -182,7 +185,7 @@ def noisy_values(outputs: Sequence[Expr], point: Point, digits: int) -> list[lis
     return values(outputs, point, digits, _NoisyReals)
 
 
-def _boxed(value: object) -> Any:
+def _as_array(value: object) -> Any:
     return value if isinstance(value, np.ndarray) else filled((1,), [value])
 
 
@@ -254,12 +257,12 @@ def _corners(symbols: Sequence[Expr]) -> Iterator[Point]:
             yield moved(next(random_points), [(place, value)])
     for a, b in combinations(places[:4], 2):
         point = next(random_points)
-        value = _at(point, a)
+        value = _coordinate_at(point, a)
         yield moved(point, [(b, value)])
         yield moved(point, [(b, -value)])
 
 
-def _at(point: Point, place: Place) -> Any:
+def _coordinate_at(point: Point, place: Place) -> Any:
     x, k = place
     return point[x].flat[k] if x.shape else point[x]
 

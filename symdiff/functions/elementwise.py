@@ -485,10 +485,12 @@ def round(x: Operand, /, decimals: int = 0) -> Expr:
     if not -_DECIMALS <= decimals <= _DECIMALS:
         raise ValueError(f"round: {decimals} decimals; floats have at most {_DECIMALS}")
     unit = Fraction(10) ** -decimals
-    return scale(_number(unit), primitive("round", scale(_number(1 / unit), as_expr(x))))
+    return scale(
+        _exact_number(unit), primitive("round", scale(_exact_number(1 / unit), as_expr(x)))
+    )
 
 
-def _number(value: Fraction) -> int | Fraction:
+def _exact_number(value: Fraction) -> int | Fraction:
     return value.numerator if value.denominator == 1 else value
 
 

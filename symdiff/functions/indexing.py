@@ -71,21 +71,21 @@ def getitem(x: Expr, key: object) -> Expr:
     """
     parts = key if isinstance(key, tuple) else (key,)
     if any(_has_length(part) for part in parts):
-        parts = _with_values(x, parts)
-    if any(_is_open(part) and part.dtype is bool for part in parts):
-        return _where_true(x, parts)
-    if any(_is_open(part) for part in parts):
-        return _by_expressions(x, parts)
-    items, dots = _items(x, parts)
+        parts = _replace_lengths(x, parts)
+    if any(_is_index_expression(part) and part.dtype is bool for part in parts):
+        return _select_true(x, parts)
+    if any(_is_index_expression(part) for part in parts):
+        return _index_by_expressions(x, parts)
+    items, dots = _complete_key(x, parts)
     of_axes = [item for item in items if item is not None]
-    turned = tuple(axis for axis, item in enumerate(of_axes) if _is(item, _REVERSED))
+    turned = tuple(axis for axis, item in enumerate(of_axes) if _is_slice(item, _REVERSED))
     x = flip(x, turned)
-    items = [_WHOLE if _is(item, _REVERSED) else item for item in items]
+    items = [_WHOLE if _is_slice(item, _REVERSED) else item for item in items]
     if not any(isinstance(item, np.ndarray) for item in items):
-        return _sliced(x, items)
+        return _apply_slices(x, items)
     if any(isinstance(dim, Length) for dim in x.shape):
         x, items = _cut_first(x, items)
-    return _gathered(x, items, dots)
+    return _gather(x, items, dots)
 
 
 # The key ----------------------------------------------------------------------------------------
@@ -100,12 +100,14 @@ def _has_length(part: object, depth: int = 0) -> bool:
     return isinstance(part, Length)
 
 
-def _with_values(x: Expr, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+def _replace_lengths(x: Expr, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """Replace lengths in lists by expressions, and indices by name if the axis has a number."""
     replaced = [
         assembled(part) if isinstance(part, list) and _has_length(part) else part for part in parts
     ]
-    used = [1 if _is_open(part) else _axes_used(_part(part)) for part in replaced]
+    used = [
+        1 if _is_index_expression(part) else _axes_used(_convert_entry(part)) for part in replaced
+    ]
     axis = 0
     for k, part in enumerate(replaced):
         if isinstance(part, Length) and axis < x.ndim and isinstance(x.shape[axis], int):
@@ -114,12 +116,12 @@ def _with_values(x: Expr, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(replaced)
 
 
-def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
+def _complete_key(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
     """The key with one entry for each axis, and None: indices in bounds and >= 0, masks as indices.
 
     Also the number of the entry before which an Ellipsis was, or 0.
     """
-    parts = [_part(part) for part in key]
+    parts = [_convert_entry(part) for part in key]
     used = sum(_axes_used(part) for part in parts)
     dots = [k for k, part in enumerate(parts) if part is Ellipsis]
     if len(dots) > 1:
@@ -133,12 +135,12 @@ def _items(x: Expr, key: tuple[object, ...]) -> tuple[list[Item], int]:
     for k, part in enumerate(parts):
         if dots and k == place:
             start = len(items)
-        items.extend(_checked(part, axis, x))
+        items.extend(_check_entry(part, axis, x))
         axis += _axes_used(part)
     return items, start
 
 
-def _part(part: object) -> Any:
+def _convert_entry(part: object) -> Any:
     """Convert to None, Ellipsis, a slice, an int, an integer array or a boolean array."""
     if part is None or part is Ellipsis or isinstance(part, slice | Length):
         return part
@@ -172,11 +174,11 @@ def _axes_used(part: object) -> int:
     return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
 
 
-def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
+def _check_entry(part: Any, axis: int, x: Expr) -> Sequence[Item]:
     if part is None:
         return (None,)
     if isinstance(part, slice):
-        return (_slice(part, axis, x.shape[axis]),)
+        return (_normal_slice(part, axis, x.shape[axis]),)
     if isinstance(part, np.ndarray) and part.dtype.kind == "b":
         for k, length in enumerate(part.shape, start=axis):
             if length != x.shape[k]:
@@ -214,7 +216,7 @@ def _checked(part: Any, axis: int, x: Expr) -> Sequence[Item]:
     )
 
 
-def _slice(part: slice, axis: int, length: int | str) -> slice:
+def _normal_slice(part: slice, axis: int, length: int | str) -> slice:
     """The normal form of a slice for this length: whole, reversed, or with bounds in range."""
     for end in (part.start, part.stop, part.step):
         if not (end is None or isinstance(end, Length) or hasattr(end, "__index__")):
@@ -231,7 +233,7 @@ def _slice(part: slice, axis: int, length: int | str) -> slice:
             raise Unsupported(
                 f"getitem: the length of {part} of axis {axis} of symbolic length {length}"
             )
-        return _spelled(part, length)
+        return _normal_named_slice(part, length)
     for end in (part.start, part.stop, part.step):
         if isinstance(end, Length):
             raise Unsupported(
@@ -251,7 +253,7 @@ def _slice(part: slice, axis: int, length: int | str) -> slice:
     return slice(places[0], None if stop < 0 else stop, places.step)
 
 
-def _spelled(part: slice, length: Length) -> slice:
+def _normal_named_slice(part: slice, length: Length) -> slice:
     """The normal form of a slice of an axis of symbolic length."""
     step = 1 if part.step is None else operator.index(part.step)
     if not step:
@@ -287,14 +289,14 @@ def _from_front(place: Length, length: Length) -> Any:
     raise Unsupported(f"getitem: place {place} is from the end, but not if it is 0; write {front}")
 
 
-def _is(item: Item, wanted: slice) -> bool:
+def _is_slice(item: Item, wanted: slice) -> bool:
     return isinstance(item, slice) and item == wanted
 
 
 # Basic indexing ---------------------------------------------------------------------------------
 
 
-def _sliced(x: Expr, items: list[Item]) -> Expr:
+def _apply_slices(x: Expr, items: list[Item]) -> Expr:
     """Apply slices and integers: a cut, then labels; an int cuts its axis to 1 and drops it."""
     letters = _letters(items, x.ndim)
     steps = _steps(x, items, letters)
@@ -341,7 +343,7 @@ def _ones(letters: Word, ndim: int) -> dict[int, Dim]:
 # Arrays of indices ------------------------------------------------------------------------------
 
 
-def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
+def _gather(x: Expr, items: list[Item], dots: int) -> Expr:
     """One gather along the indexed axes with complete axes as batch; then NumPy's order of axes.
 
     A complete axis between gathered ones costs index entries, but saves a transpose.  So only
@@ -351,8 +353,10 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
     named = [
         (item, letter) for item, letter in zip(items, letters, strict=True) if item is not None
     ]
-    leading = next(letter for item, letter in named if not _is(item, _WHOLE))
-    batch = [k for i, k in named if _is(i, _WHOLE) and (k < leading or isinstance(x.shape[k], str))]
+    leading = next(letter for item, letter in named if not _is_slice(item, _WHOLE))
+    batch = [
+        k for i, k in named if _is_slice(i, _WHOLE) and (k < leading or isinstance(x.shape[k], str))
+    ]
     inner = [(item, letter) for item, letter in named if letter not in batch]
     shapes = [np.shape(item) for item, _ in inner if isinstance(item, np.ndarray)]
     try:
@@ -368,10 +372,11 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
     if any(isinstance(x.shape[letter], Length) for _, letter in at):
         rest = [letter for item, letter in named if isinstance(item, slice)]
         gathered = reshape(
-            _in_turn(x, rest, at, lengths), (*(x.shape[letter] for letter in rest), *lengths)
+            _gather_each_axis(x, rest, at, lengths),
+            (*(x.shape[letter] for letter in rest), *lengths),
         )
         return contract([(gathered, (*rest, *word))], out, _ones(letters, x.ndim))
-    before = tuple(_static(x.shape[letter], letter) for _, letter in inner)
+    before = tuple(_known_length(x.shape[letter], letter) for _, letter in inner)
     spans = [
         len(range(*item.indices(length)))
         for (item, _), length in zip(inner, before, strict=True)
@@ -384,7 +389,7 @@ def _gathered(x: Expr, items: list[Item], dots: int) -> Expr:
     return contract([(gathered, (*batch, *_layout(inner, word)))], out, _ones(letters, x.ndim))
 
 
-def _in_turn(
+def _gather_each_axis(
     x: Expr, rest: Sequence[int], at: Sequence[tuple[Any, int]], places: tuple[int, ...]
 ) -> Expr:
     """The axes ``rest``, then one of all indices: one gather for each indexed axis."""
@@ -405,7 +410,7 @@ def _in_turn(
     return y
 
 
-def _static(length: Dim, axis: int) -> int:
+def _known_length(length: Dim, axis: int) -> int:
     if isinstance(length, str):
         raise Unsupported(
             f"getitem: an int for axis {axis} of symbolic length {length} beside arrays of indices"
@@ -429,24 +434,31 @@ def _layout(named: Sequence[tuple[Item, int]], block: Word, dots: int = 0) -> Wo
 # Expressions as indices -------------------------------------------------------------------------
 
 
-def _is_open(part: object) -> bool:
+def _is_index_expression(part: object) -> bool:
     """Whether an index is an expression other than data or one number."""
     if not isinstance(part, Expr) or isinstance(part.op, ops.Constant):
         return False
     return bool(part.shape) or number_of(part) is None
 
 
-def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
+def _index_by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
     """Apply slices and numbers first, then the expressions, one axis after the other."""
-    arrays = [k for k, part in enumerate(parts) if _is_open(part) and part.shape]
+    arrays = [k for k, part in enumerate(parts) if _is_index_expression(part) and part.shape]
     numbers = []
     for k, part in enumerate(parts):
-        if _is_open(part) or part is None or part is Ellipsis or isinstance(part, slice):
+        if (
+            _is_index_expression(part)
+            or part is None
+            or part is Ellipsis
+            or isinstance(part, slice)
+        ):
             continue
-        if np.ndim(_part(part)):
+        if np.ndim(_convert_entry(part)):
             raise Unsupported("getitem: an array of indices beside an index that is an expression")
         numbers.append(k)
-    advanced = sorted([*numbers, *(k for k, part in enumerate(parts) if _is_open(part))])
+    advanced = sorted(
+        [*numbers, *(k for k, part in enumerate(parts) if _is_index_expression(part))]
+    )
     if len(arrays) > 1:
         raise Unsupported("getitem: two arrays of indices that are expressions")
     if arrays and advanced[-1] - advanced[0] >= len(advanced):
@@ -458,16 +470,16 @@ def _by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
     padded = [*parts[:dots], *[_WHOLE] * (x.ndim - used), *parts[dots + 1 :]]
     places, axis = [], 0
     for part in padded:
-        if _is_open(part):
+        if _is_index_expression(part):
             places.append((axis, part))
-        axis += _is_open(part) or part is None or isinstance(part, slice)
-    result = getitem(x, tuple(_WHOLE if _is_open(part) else part for part in padded))
+        axis += _is_index_expression(part) or part is None or isinstance(part, slice)
+    result = getitem(x, tuple(_WHOLE if _is_index_expression(part) else part for part in padded))
     for place, index in reversed(places):
         result = taken(result, index, place)
     return result
 
 
-def _where_true(x: Expr, parts: tuple[Any, ...]) -> Expr:
+def _select_true(x: Expr, parts: tuple[Any, ...]) -> Expr:
     """The elements, or rows, of leading axes where a condition is true."""
     further = [part for part in parts[1:] if part is not Ellipsis and not _is_whole(part)]
     mask = parts[0]

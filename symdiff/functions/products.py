@@ -106,7 +106,7 @@ def matmul(x: Operand, y: Operand, /) -> Expr:
     a, b = as_expr(x), as_expr(y)
     p, q = a.shape, b.shape
     if not p or not q:
-        raise ShapeError(f"matmul: {_two(a, b)}: a scalar has no axis to sum over; use *")
+        raise ShapeError(f"matmul: {_shapes_text(a, b)}: a scalar has no axis to sum over; use *")
     if p[-1] != (q[-2] if len(q) > 1 else q[0]):
         raise ShapeError(
             f"matmul: A[{'i,j' if len(p) > 1 else 'j'}] is {shape_text(p)} "
@@ -134,7 +134,7 @@ def _matrix_words(m: int, n: int) -> tuple[Word, Word, Word]:
     return (*left, *first, 1), (*right, 1, *last), (*batch, *first, *last)
 
 
-def _two(a: Expr, b: Expr) -> str:
+def _shapes_text(a: Expr, b: Expr) -> str:
     return f"shapes {shape_text(a.shape)} and {shape_text(b.shape)}"
 
 
@@ -168,7 +168,9 @@ def vdot(x: Operand, y: Operand, /) -> Expr:
     if a.shape != b.shape:
         a, b = reshape(a, -1), reshape(b, -1)
     if a.shape != b.shape:
-        raise ShapeError(f"vdot: {_two(as_expr(x), as_expr(y))} have different numbers of elements")
+        raise ShapeError(
+            f"vdot: {_shapes_text(as_expr(x), as_expr(y))} have different numbers of elements"
+        )
     word = tuple(range(a.ndim))
     return contract([(a, word), (b, word)], (), None, "vdot")
 
@@ -201,7 +203,9 @@ def tensordot(
     a, b = as_expr(x), as_expr(y)
     if isinstance(axes, int):
         if not 0 <= axes <= min(a.ndim, b.ndim):
-            raise ShapeError(f"tensordot: {_two(a, b)} have no {axes} axes each to sum over")
+            raise ShapeError(
+                f"tensordot: {_shapes_text(a, b)} have no {axes} axes each to sum over"
+            )
         return _tensordot(
             "tensordot", a, b, tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
         )
@@ -222,7 +226,7 @@ def _tensordot(
     for i, j in zip(first, second, strict=True):
         if a.shape[i] != b.shape[j]:
             raise ShapeError(
-                f"{name}: {_two(a, b)}: axis {i} of the first and axis {j} of the second "
+                f"{name}: {_shapes_text(a, b)}: axis {i} of the first and axis {j} of the second "
                 f"are summed together but have lengths {a.shape[i]} and {b.shape[j]}"
             )
     left = tuple(range(a.ndim))
@@ -250,7 +254,7 @@ def einsum(subscripts: str | Operand, /, *operands: object) -> Expr:
     (True, True)
     """
     if not isinstance(subscripts, str):
-        subscripts, operands = _lettered([subscripts, *operands])
+        subscripts, operands = _to_letters([subscripts, *operands])
     terms = [as_expr(x) for x in operands]
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     words = inputs.split(",")
@@ -265,18 +269,18 @@ def einsum(subscripts: str | Operand, /, *operands: object) -> Expr:
         lambda k: string.ascii_letters[k - widest] if k >= widest else f"number {k} of ...",
     )
     for word, x, span in zip(words, terms, spans, strict=True):
-        lengths.put(x, _letters(word, widest, widest if span is None else span))
+        lengths.put(x, _word_numbers(word, widest, widest if span is None else span))
     if not arrow:
         single = sorted(c for c in set(inputs) - set(".,") if inputs.count(c) == 1)
         output = ("..." if widest else "") + "".join(single)
     _span(subscripts, output, None)
-    out = _letters(output, widest, widest)
+    out = _word_numbers(output, widest, widest)
     if unknown := [c for c in output.replace("...", "") if c not in inputs]:
         raise ValueError(f"einsum: {shortened(subscripts)}: no operand has {unknown[0]}")
     return lengths.contract(out)
 
 
-def _lettered(operands: list[Any]) -> tuple[str, tuple[Any, ...]]:
+def _to_letters(operands: list[Any]) -> tuple[str, tuple[Any, ...]]:
     """The subscripts in letters, and the operands, for operands with lists of numbers."""
     arrays, lists = operands[0::2], operands[1::2]
     if len(operands) % 2:
@@ -316,7 +320,7 @@ def _span(subscripts: str, word: str, x: Expr | None) -> int | None:
     return None if letters == word else span
 
 
-def _letters(word: str, widest: int, span: int) -> Word:
+def _word_numbers(word: str, widest: int, span: int) -> Word:
     """A word as numbers; ``...`` takes the last ``span`` of the first ``widest`` numbers."""
     before, dots, after = word.partition("...")
     code = {c: widest + k for k, c in enumerate(string.ascii_letters)}
@@ -356,15 +360,16 @@ def solve(a: Operand, b: Operand, /) -> Expr:
             "by SymPy, whose expression of f is sd.to_sympy(f)"
         )
     matrix = matrices("solve", a, square=True)
-    return _solved("solve", ops.opaque_op(opaque_ops.Solve), matrix, assembled(b))
+    return _apply_solver("solve", ops.opaque_op(opaque_ops.Solve), matrix, assembled(b))
 
 
-def _solved(name: str, op: ops.Opaque, matrix: Expr, right: Expr) -> Expr:
+def _apply_solver(name: str, op: ops.Opaque, matrix: Expr, right: Expr) -> Expr:
     """Apply an op that solves systems with as many unknowns as the last axis of ``matrix``."""
     vector = right.ndim == 1
     if not right.ndim or right.shape[-1 if vector else -2] != matrix.shape[-1]:
         raise ShapeError(
-            f"{name}: {_two(matrix, right)}: A[i,j] x[j] = b[i] needs an equally long axis i of b"
+            f"{name}: {_shapes_text(matrix, right)}: "
+            "A[i,j] x[j] = b[i] needs an equally long axis i of b"
         )
     columns = expand_dims(right, 1) if vector else right
     batch = broadcast_shapes(name, matrix.shape[:-2], columns.shape[:-2])
@@ -405,7 +410,7 @@ def solve_banded(l_and_u: tuple[int, int], ab: Operand, b: Operand, /) -> Expr:
             f"{name}: ab of shape {shape_text(bands.shape)} needs {lower + upper + 1} rows, for "
             f"{lower} diagonals below the main one and {upper} above it"
         )
-    return _solved(name, ops.opaque_op(opaque_ops.SolveBanded, upper), bands, as_expr(b))
+    return _apply_solver(name, ops.opaque_op(opaque_ops.SolveBanded, upper), bands, as_expr(b))
 
 
 def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:
@@ -432,8 +437,8 @@ def solve_sylvester(a: Operand, b: Operand, c: Operand, /) -> Expr:
     core = (left.shape[-1], right.shape[-1])
     if value.shape[-2:] != core:
         raise ShapeError(
-            f"{name}: {_two(left, right)} for a and b: a x + x b = c needs c and x of shape "
-            f"{shape_text(core)}, and that of c is {shape_text(value.shape)}"
+            f"{name}: {_shapes_text(left, right)} for a and b: a x + x b = c needs c and x of "
+            f"shape {shape_text(core)}, and that of c is {shape_text(value.shape)}"
         )
     matrix_batch = broadcast_shapes(name, left.shape[:-2], right.shape[:-2])
     batch = broadcast_shapes(name, matrix_batch, value.shape[:-2])

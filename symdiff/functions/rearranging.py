@@ -153,13 +153,13 @@ def ravel(x: Expr) -> Expr:
 
 
 def _at_least(name: str, arrays: tuple[Operand, ...], rank: int) -> Expr | tuple[Expr, ...]:
-    results = [_ranked(assembled(x), rank) for x in arrays]
+    results = [_raise_rank(assembled(x), rank) for x in arrays]
     if not results:
         raise ValueError(f"{name}: needs at least one array")
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _ranked(x: Expr, rank: int) -> Expr:
+def _raise_rank(x: Expr, rank: int) -> Expr:
     if x.ndim >= rank:
         return x
     if rank == 3 and x.ndim == 2:
@@ -225,7 +225,7 @@ def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing {shortened(indexing)} is neither 'xy' nor 'ij'")
-    vectors = [_ranked(assembled(x), 1) for x in arrays]
+    vectors = [_raise_rank(assembled(x), 1) for x in arrays]
     for x in vectors:
         if x.ndim > 1:
             raise ShapeError(f"meshgrid: {shape_text(x.shape)} is not a vector")
@@ -241,8 +241,8 @@ def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Expr, ...]:
 # Joining and splitting --------------------------------------------------------------------------
 
 
-def _stacked(arrays: Sequence[Operand], rank: int, axis: int) -> Expr:
-    return concat([_ranked(assembled(x), rank) for x in arrays], axis=axis)
+def _join_ranked(arrays: Sequence[Operand], rank: int, axis: int) -> Expr:
+    return concat([_raise_rank(assembled(x), rank) for x in arrays], axis=axis)
 
 
 def hstack(arrays: Sequence[Operand], /) -> Expr:
@@ -252,7 +252,7 @@ def hstack(arrays: Sequence[Operand], /) -> Expr:
     >>> sd.hstack([sd.symbol("a", (2, 3)), sd.symbol("b", (2, 1))]).shape
     (2, 4)
     """
-    parts = [_ranked(assembled(x), 1) for x in arrays]
+    parts = [_raise_rank(assembled(x), 1) for x in arrays]
     return concat(parts, axis=0 if parts and parts[0].ndim == 1 else 1)
 
 
@@ -263,7 +263,7 @@ def vstack(arrays: Sequence[Operand], /) -> Expr:
     >>> sd.vstack([sd.symbol("a", 3), sd.symbol("b", (2, 3))]).shape
     (3, 3)
     """
-    return _stacked(arrays, 2, 0)
+    return _join_ranked(arrays, 2, 0)
 
 
 def dstack(arrays: Sequence[Operand], /) -> Expr:
@@ -273,7 +273,7 @@ def dstack(arrays: Sequence[Operand], /) -> Expr:
     >>> sd.dstack([sd.symbol("a", (2, 3)), sd.symbol("b", (2, 3))]).shape
     (2, 3, 2)
     """
-    return _stacked(arrays, 3, 2)
+    return _join_ranked(arrays, 3, 2)
 
 
 def column_stack(arrays: Sequence[Operand], /) -> Expr:
@@ -283,7 +283,7 @@ def column_stack(arrays: Sequence[Operand], /) -> Expr:
     >>> sd.column_stack([sd.symbol("a", 3), sd.symbol("b", (3, 2))]).shape
     (3, 3)
     """
-    parts = [_ranked(assembled(x), 1) for x in arrays]
+    parts = [_raise_rank(assembled(x), 1) for x in arrays]
     return concat([expand_dims(x, 1) if x.ndim == 1 else x for x in parts], axis=1)
 
 
@@ -496,7 +496,7 @@ def repeat(x: Expr, repeats: Dim | Sequence[int], axis: int | None = None) -> Ex
         count = times[0]
         before, after = x.shape[:place], x.shape[place + 1 :]
         wide = broadcast_to(expand_dims(x, place + 1), (*before, length, count, *after))
-        return reshape(wide, (*before, _times("repeat", length, count), *after))
+        return reshape(wide, (*before, _multiple_of_length("repeat", length, count), *after))
     if len(times) != length:
         raise ShapeError(
             f"repeat: {len(times)} numbers of repetitions for axis {place} of length {length}"
@@ -505,7 +505,7 @@ def repeat(x: Expr, repeats: Dim | Sequence[int], axis: int | None = None) -> Ex
     return take(x, np.repeat(np.arange(length), times), axis=place)
 
 
-def _times(name: str, length: Dim, count: Dim) -> Dim:
+def _multiple_of_length(name: str, length: Dim, count: Dim) -> Dim:
     return like([length, count], elements((length, count)), name)
 
 
@@ -524,8 +524,10 @@ def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
     if any(isinstance(count, int) and count < 0 for count in copies):
         raise ValueError(f"tile: {shortened(reps)} are not numbers of copies")
     copies = (1,) * (x.ndim - len(copies)) + copies
-    x = _ranked_in_front(x, len(copies))
-    shape = tuple(_times("tile", dim, count) for dim, count in zip(x.shape, copies, strict=True))
+    x = _add_leading_axes(x, len(copies))
+    shape = tuple(
+        _multiple_of_length("tile", dim, count) for dim, count in zip(x.shape, copies, strict=True)
+    )
     for k, (dim, count) in enumerate(zip(x.shape, copies, strict=True)):
         if count != 1:
             wide = broadcast_to(expand_dims(x, k), (*x.shape[:k], count, dim, *x.shape[k + 1 :]))
@@ -533,7 +535,7 @@ def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
     return x
 
 
-def _ranked_in_front(x: Expr, rank: int) -> Expr:
+def _add_leading_axes(x: Expr, rank: int) -> Expr:
     return expand_dims(x, tuple(range(rank - x.ndim))) if x.ndim < rank else x
 
 
@@ -548,13 +550,13 @@ def kron(a: Operand, b: Operand, /) -> Expr:
     """
     x, y = as_expr(a), as_expr(b)
     rank = max(x.ndim, y.ndim)
-    x, y = _ranked_in_front(x, rank), _ranked_in_front(y, rank)
+    x, y = _add_leading_axes(x, rank), _add_leading_axes(y, rank)
     first, second = tuple(range(rank)), tuple(range(rank, 2 * rank))
     pairs = tuple(k for pair in zip(first, second, strict=True) for k in pair)
     product = contract([(x, first), (y, second)], pairs, None, "kron")
     shape: list[Dim] = []
     for m, n in zip(x.shape, y.shape, strict=True):
-        shape.append(_times("kron", m, n))
+        shape.append(_multiple_of_length("kron", m, n))
     return reshape(product, tuple(shape))
 
 
@@ -598,7 +600,7 @@ def pad(
                     f"pad: {(before, after)} elements in mode {shortened(mode)}; ints, or 'edge'"
                 )
             if named or isinstance(length, str):
-                x = _extended(x, k, before, after, mode)
+                x = _extend_axis(x, k, before, after, mode)
             elif before or after:
                 listed("pad", before + length + after)  # type: ignore[operator]  # of ints
                 places = np.pad(np.arange(length), (before, after), mode)  # type: ignore[call-overload]
@@ -606,7 +608,7 @@ def pad(
         return x
     values = _pairs(x, constant_values)
     if all(_is_number_zero(v) for pair in values for v in pair):
-        return _among_zeros(x, widths)
+        return _pad_with_zeros(x, widths)
     for k, ((before, after), pair) in enumerate(zip(widths, values, strict=True)):
         rest = x.shape
         ends = [
@@ -618,7 +620,7 @@ def pad(
     return x
 
 
-def _extended(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
+def _extend_axis(x: Expr, k: int, before: Any, after: Any, mode: str) -> Expr:
     """Extend an axis of symbolic length by at most its length at both ends."""
     ahead = (slice(None),) * k
     start, stop = {
@@ -693,7 +695,7 @@ def _is_number_zero(value: Expr) -> bool:
     return number_of(value) == 0
 
 
-def _among_zeros(x: Expr, widths: list[tuple[Dim, Dim]]) -> Expr:
+def _pad_with_zeros(x: Expr, widths: list[tuple[Dim, Dim]]) -> Expr:
     padded = [k for k, pair in enumerate(widths) if any(pair)]
     if not padded:
         return x
@@ -792,7 +794,7 @@ def select(
     return result
 
 
-def _scattered(x: Expr, key: object, value: Expr) -> Expr:
+def _scatter(x: Expr, key: object, value: Expr) -> Expr:
     """Zeros of the shape of x with the value added at ``x[key]``: the transpose of indexing."""
     t = dummy(x)
     (flow,) = pullback([getitem(t, key)], [t], [Flow(value, NONE)])
@@ -812,7 +814,7 @@ def index_add(x: Operand, key: object, value: Operand, /) -> Expr:
     """
     operand = as_expr(x)
     place = getitem(dummy(operand), key)
-    return operand + _scattered(operand, key, broadcast_to(as_numeric(as_expr(value)), place.shape))
+    return operand + _scatter(operand, key, broadcast_to(as_numeric(as_expr(value)), place.shape))
 
 
 def index_update(x: Operand, key: object, value: Operand, /) -> Expr:
@@ -837,14 +839,18 @@ def index_update(x: Operand, key: object, value: Operand, /) -> Expr:
             )
     place = getitem(dummy(operand), key)
     new = broadcast_to(as_expr(value), place.shape)
-    if any(np.ndim(_known(part)) for part in parts if isinstance(part, list | np.ndarray | Expr)):
-        changed = _unrepeated(operand, key, new)
+    if any(
+        np.ndim(_as_numpy_data(part))
+        for part in parts
+        if isinstance(part, list | np.ndarray | Expr)
+    ):
+        changed = _update_by_last_repeats(operand, key, new)
         if changed is not None:
             return changed
-    return _replaced(
+    return _replace_where_counted(
         operand,
-        _scattered(operand, key, as_numeric(new)),
-        _scattered(operand, key, full(new.shape, 1)),
+        _scatter(operand, key, as_numeric(new)),
+        _scatter(operand, key, full(new.shape, 1)),
     )
 
 
@@ -852,22 +858,22 @@ def _is_expression(part: object) -> bool:
     return isinstance(part, Expr) and not isinstance(part.op, ops.Constant)
 
 
-def _known(part: object) -> Any:
+def _as_numpy_data(part: object) -> Any:
     """Convert an entry of a key that is data to NumPy data."""
     if not isinstance(part, Expr):
         return part
     return part.op.value if isinstance(part.op, ops.Constant) else number_of(part)
 
 
-def _replaced(x: Expr, scattered: Expr, counts: Expr) -> Expr:
+def _replace_where_counted(x: Expr, scattered: Expr, counts: Expr) -> Expr:
     zero = number_node(0)
     return where(primitive("not_equal", counts, zero), scattered, x)
 
 
-def _unrepeated(x: Expr, key: object, new: Expr) -> Expr | None:
+def _update_by_last_repeats(x: Expr, key: object, new: Expr) -> Expr | None:
     """The update by arrays of indices with repetitions; None if there is none."""
     lengths = tuple(1 if isinstance(dim, str) else dim for dim in x.shape)
-    parts = tuple(map(_known, key if isinstance(key, tuple) else (key,)))
+    parts = tuple(map(_as_numpy_data, key if isinstance(key, tuple) else (key,)))
     listed("index_update", math.prod(lengths))
     places = np.arange(math.prod(lengths)).reshape(lengths)[parts].ravel()
     _, last = np.unique(places[::-1], return_index=True)
@@ -878,4 +884,6 @@ def _unrepeated(x: Expr, key: object, new: Expr) -> Expr | None:
     last_writes = np.sort(len(places) - 1 - last)
     op = ops.gather_op(lengths, places[last_writes]).transposed(0, (len(last_writes),))
     chosen = take(reshape(new, -1), last_writes)
-    return _replaced(x, linear(op, as_numeric(chosen)), linear(op, full((len(last_writes),), 1)))
+    return _replace_where_counted(
+        x, linear(op, as_numeric(chosen)), linear(op, full((len(last_writes),), 1))
+    )

@@ -86,14 +86,14 @@ def sum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     ndim = len(operand.shape)
     axes = axes_of("sum", axis, ndim)
     if 0 in operand.shape and any(operand.shape[k] == 0 for k in axes):
-        return full(_kept(operand.shape, axes, keepdims), 0)
-    word, out = _summing(ndim, axes, keepdims)
+        return full(_reduced_shape(operand.shape, axes, keepdims), 0)
+    word, out = _sum_labels(ndim, axes, keepdims)
     sizes = {k + ndim: 1 for k in axes} if keepdims else None
     return contract([(operand, word)], out, sizes, "sum")
 
 
 @lru_cache(maxsize=PATTERNS)
-def _summing(ndim: int, axes: tuple[int, ...], keepdims: bool) -> tuple[Word, Word]:
+def _sum_labels(ndim: int, axes: tuple[int, ...], keepdims: bool) -> tuple[Word, Word]:
     """The axis labels of the operand and of the result of a sum over ``axes``."""
     word = tuple(range(ndim))
     if keepdims:
@@ -101,14 +101,14 @@ def _summing(ndim: int, axes: tuple[int, ...], keepdims: bool) -> tuple[Word, Wo
     return word, tuple([k for k in word if k not in axes])
 
 
-def _kept(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+def _reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     """The shape of a reduction over ``axes``."""
     if keepdims:
         return tuple(1 if k in axes else dim for k, dim in enumerate(shape))
     return tuple(dim for k, dim in enumerate(shape) if k not in axes)
 
 
-def _count(x: Expr, axes: tuple[int, ...]) -> Expr:
+def _element_count(x: Expr, axes: tuple[int, ...]) -> Expr:
     """The number of elements along ``axes``."""
     return product(counted(x.shape[k]) for k in axes)
 
@@ -123,7 +123,7 @@ def mean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     """
     operand = floating(as_expr(x))
     axes = axes_of("mean", axis, operand.ndim)
-    result = divide(sum(operand, axes), _count(operand, axes))
+    result = divide(sum(operand, axes), _element_count(operand, axes))
     return expand_dims(result, axes) if keepdims else result
 
 
@@ -164,7 +164,7 @@ def degrees_of_freedom(x: Expr, axes: tuple[int, ...], ddof: float) -> Expr:
     >>> degrees_of_freedom(sd.symbol("X", (5, 3)), (0,), 1)
     4
     """
-    count = _count(x, axes)
+    count = _element_count(x, axes)
     if not ddof:
         return count
     rest = count - ddof
@@ -221,7 +221,7 @@ def reduction(name: str, op: ops.Opaque, x: Expr, axes: tuple[int, ...], keepdim
     return expand_dims(result, axes) if keepdims else result
 
 
-def _unchanged(x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr | None:
+def _reduce_single_elements(x: Expr, axes: tuple[int, ...], keepdims: bool) -> Expr | None:
     """The result of a reduction over axes of length 1, or None for other lengths."""
     if any(x.shape[k] != 1 for k in axes):
         return None
@@ -240,8 +240,8 @@ def prod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     operand = as_numeric(as_expr(x))
     axes = axes_of("prod", axis, operand.ndim)
     if any(operand.shape[k] == 0 for k in axes):
-        return full(_kept(operand.shape, axes, keepdims), 1)
-    single = _unchanged(operand, axes, keepdims)
+        return full(_reduced_shape(operand.shape, axes, keepdims), 1)
+    single = _reduce_single_elements(operand, axes, keepdims)
     return (
         reduction("prod", ops.opaque_op(opaque_ops.Prod), operand, axes, keepdims)
         if single is None
@@ -249,14 +249,14 @@ def prod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     )
 
 
-def _extreme(name: str, op: ops.Opaque, x: Operand, axis: Axis, keepdims: bool) -> Expr:
+def _reduce_extreme(name: str, op: ops.Opaque, x: Operand, axis: Axis, keepdims: bool) -> Expr:
     operand = as_expr(x)
     axes = axes_of(name, axis, operand.ndim)
     if any(operand.shape[k] == 0 for k in axes):
         raise ValueError(
             f"{name}: over no elements (shape {shape_text(operand.shape)}, axes {axes})"
         )
-    single = _unchanged(operand, axes, keepdims)
+    single = _reduce_single_elements(operand, axes, keepdims)
     return (
         boolean_as(operand, reduction(name, op, operand, axes, keepdims))
         if single is None
@@ -273,7 +273,7 @@ def max(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.max(sd.symbol("X", (2, 3)), axis=0, keepdims=True).shape
     (1, 3)
     """
-    return _extreme("max", ops.opaque_op(opaque_ops.Max), x, axis, keepdims)
+    return _reduce_extreme("max", ops.opaque_op(opaque_ops.Max), x, axis, keepdims)
 
 
 def min(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
@@ -285,7 +285,7 @@ def min(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.min(sd.symbol("X", (2, 3))).shape
     ()
     """
-    return _extreme("min", ops.opaque_op(opaque_ops.Min), x, axis, keepdims)
+    return _reduce_extreme("min", ops.opaque_op(opaque_ops.Min), x, axis, keepdims)
 
 
 def logsumexp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
@@ -300,7 +300,7 @@ def logsumexp(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Ex
     operand = as_expr(x)
     axes = axes_of("logsumexp", axis, operand.ndim)
     if any(operand.shape[k] == 0 for k in axes):
-        return full(_kept(operand.shape, axes, keepdims), -math.inf)
+        return full(_reduced_shape(operand.shape, axes, keepdims), -math.inf)
     return reduction("logsumexp", ops.opaque_op(opaque_ops.LogSumExp), operand, axes, keepdims)
 
 

@@ -99,7 +99,7 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     if isinstance(axis, Node):
-        raise _no_axis(name, axis)
+        raise _axis_error(name, axis)
     places = []
     for k in wholes(name, "axis", axis, wanted="an int, a tuple of ints or None"):
         if not -ndim <= k < ndim:
@@ -113,14 +113,14 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
 def axis_of(name: str, axis: int, ndim: int) -> int:
     """One axis, counted from the front; raises the errors of ``axes_of``."""
     if isinstance(axis, Node):
-        raise _no_axis(name, axis)
+        raise _axis_error(name, axis)
     place = whole(name, "axis", axis)
     if not -ndim <= place < ndim:
         raise AxisError(place, ndim, name)
     return place % ndim
 
 
-def _no_axis(name: str, axis: Node) -> TypeError:
+def _axis_error(name: str, axis: Node) -> TypeError:
     elementwise = {
         "sum": "x + y",
         "prod": "x * y",
@@ -144,13 +144,13 @@ def assembled(value: Values) -> Expr:
     """
     if not isinstance(value, list | tuple):
         return as_expr(value)
-    return _assembled(value, 0)
+    return _assemble(value, 0)
 
 
-def _assembled(value: Any, depth: int) -> Expr:
+def _assemble(value: Any, depth: int) -> Expr:
     if depth > DEEPEST:
         raise ValueError(f"lists are nested more than {DEEPEST} deep")
-    rows = [_assembled(v, depth + 1) if isinstance(v, list | tuple) else as_expr(v) for v in value]
+    rows = [_assemble(v, depth + 1) if isinstance(v, list | tuple) else as_expr(v) for v in value]
     if not rows:
         return leaves.full((0,), 0)
     data = all(isinstance(row.op, ops.Constant) or number_of(row) is not None for row in rows)
@@ -331,7 +331,7 @@ def reshape(x: Expr, *shape: Dim | Sequence[Dim]) -> Expr:
     (('n', 6), ('n', 3, 2))
     """
     one = shape[0] if len(shape) == 1 else shape
-    after = _completed(x.shape, wholes("reshape", "shape", one, str))
+    after = _complete_shape(x.shape, wholes("reshape", "shape", one, str))
     if not lengths.may_be_equal(lengths.product(after), lengths.product(x.shape)):
         raise _cannot_reshape(x.shape, after)
     return reshaped(x, after)
@@ -360,7 +360,7 @@ def reshaped_once(x: Expr, after: Shape) -> Expr:
     return linear(ops.reshape_op(before[lead:], after[lead:]), x)
 
 
-def _completed(before: Shape, target: tuple[Dim, ...]) -> Shape:
+def _complete_shape(before: Shape, target: tuple[Dim, ...]) -> Shape:
     """``target`` with a length in place of -1."""
     if target.count(-1) > 1:
         raise ValueError(f"reshape: more than one -1 in {shape_text(target)}")
@@ -496,7 +496,7 @@ def tril(x: Expr, k: int = 0) -> Expr:
     >>> sd.tril(sd.symbol("X", (3, 3))).shape
     (3, 3)
     """
-    return linear(ops.triangle_op(True, _number("tril", k)), matrices("tril", x))
+    return linear(ops.triangle_op(True, _check_diagonal("tril", k)), matrices("tril", x))
 
 
 @rearrangement
@@ -509,10 +509,10 @@ def triu(x: Expr, k: int = 0) -> Expr:
     >>> sd.triu(sd.symbol("X", (3, 3)), 1).shape
     (3, 3)
     """
-    return linear(ops.triangle_op(False, _number("triu", k)), matrices("triu", x))
+    return linear(ops.triangle_op(False, _check_diagonal("triu", k)), matrices("triu", x))
 
 
-def _number(name: str, k: int) -> int:
+def _check_diagonal(name: str, k: int) -> int:
     if isinstance(k, Length):
         raise Unsupported(f"{name}: diagonal {k}, which is known by name; its number is an int")
     return k
@@ -535,10 +535,10 @@ def concat(arrays: Sequence[Values], /, axis: int | None = 0) -> Expr:
     parts = [assembled(x) for x in arrays]
     if axis is None:
         parts, axis = [reshape(x, -1) for x in parts], 0
-    return _joined("concat", parts, axis)
+    return _join("concat", parts, axis)
 
 
-def _joined(name: str, parts: list[Expr], axis: int) -> Expr:
+def _join(name: str, parts: list[Expr], axis: int) -> Expr:
     if not parts:
         raise ValueError(f"{name}: needs at least one array")
     first = parts[0]
@@ -587,7 +587,7 @@ def stack(arrays: Sequence[Values], /, axis: int = 0) -> Expr:
                 f"stack: shapes {shape_text(parts[0].shape)} and {shape_text(x.shape)} differ"
             )
     place = axis_of("stack", axis, parts[0].ndim + 1)
-    return _joined("stack", [expand_dims(x, place) for x in parts], place)
+    return _join("stack", [expand_dims(x, place) for x in parts], place)
 
 
 @written("full((2, 3), value)")

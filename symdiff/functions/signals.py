@@ -60,7 +60,7 @@ __all__ = [
 Pair = tuple["Expr", "Expr"]
 
 
-def _length(name: str, x: Expr, axis: int) -> Any:
+def _axis_length(name: str, x: Expr, axis: int) -> Any:
     """The length of the axis, an int or a length by name; Unsupported for a pattern letter."""
     length = x.shape[axis]
     if isinstance(length, LengthLetter):
@@ -70,7 +70,7 @@ def _length(name: str, x: Expr, axis: int) -> Any:
 
 def _neighbours(name: str, x: Expr, axis: int) -> Pair:
     """All elements along the axis but the last, and all but the first."""
-    length = _length(name, x, axis)
+    length = _axis_length(name, x, axis)
     steps = between(0, length - 1, length), between(1, length, length)
     return cut(x, {axis: steps[0]}), cut(x, {axis: steps[1]})
 
@@ -93,7 +93,7 @@ def convolve(a: Operand, v: Operand, /, mode: str = "full") -> Expr:
     >>> [sd.convolve(a, v, mode).shape for mode in ("full", "same", "valid")]
     [(7,), (5,), (3,)]
     """
-    return _convolved("convolve", constant(a), constant(v), mode)
+    return _convolve("convolve", constant(a), constant(v), mode)
 
 
 def correlate(a: Operand, v: Operand, /, mode: str = "valid") -> Expr:
@@ -108,8 +108,8 @@ def correlate(a: Operand, v: Operand, /, mode: str = "valid") -> Expr:
     """
     x, y = constant(a), constant(v)
     if x.ndim == y.ndim == 1 and _is_longer(y.shape[0], x.shape[0]):
-        return flip(_convolved("correlate", y, flip(x), mode))
-    return _convolved("correlate", x, flip(y) if y.ndim else y, mode)
+        return flip(_convolve("correlate", y, flip(x), mode))
+    return _convolve("correlate", x, flip(y) if y.ndim else y, mode)
 
 
 def _is_longer(n: Dim, m: Dim) -> bool:
@@ -119,7 +119,7 @@ def _is_longer(n: Dim, m: Dim) -> bool:
     return isinstance(n, Length) and n != m and is_natural(n - m)
 
 
-def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
+def _convolve(name: str, x: Expr, y: Expr, mode: str) -> Expr:
     """Contract the shorter vector, reversed, with the windows of the longer one between zeros.
 
     For two lengths by name the first vector is the longer one, unless the names show otherwise.
@@ -130,7 +130,7 @@ def _convolved(name: str, x: Expr, y: Expr, mode: str) -> Expr:
         raise ValueError(f"{name}: mode {shortened(mode)} is not 'full', 'same' or 'valid'")
     if isinstance(y.shape[0], Length) and _is_longer(y.shape[0], x.shape[0]):
         x, y = y, x
-    n, m = _length(name, x, 0), _length(name, y, 0)
+    n, m = _axis_length(name, x, 0), _axis_length(name, y, 0)
     if isinstance(n, Length) and m:
         margins = {"full": (m - 1, m - 1), "same": (m // 2, m - 1 - m // 2), "valid": (0, 0)}[mode]
         if mode == "same" and n != m:
@@ -233,17 +233,17 @@ def trapezoid(y: Operand, x: Operand | None = None, /, dx: Operand = 1, *, axis:
 # Fourier transforms -----------------------------------------------------------------------------
 
 
-def _along(name: str, part: str, x: Expr, axis: int) -> Expr:
+def _transform_axis(name: str, part: str, x: Expr, axis: int) -> Expr:
     """``C x`` or ``S x`` along the axis."""
     order = (*(k for k in range(x.ndim) if k != axis), axis)
     back = tuple(order.index(k) for k in range(x.ndim))
     return permute_dims(linear(ops.fourier_op(part), permute_dims(x, order)), back)
 
 
-def _fitted(name: str, x: Expr, n: int | None, axis: int) -> Expr:
+def _fit_length(name: str, x: Expr, n: int | None, axis: int) -> Expr:
     """Cut or pad ``x`` with zeros to length n along the axis; raises ValueError for 0."""
     if n is not None and n != x.shape[axis]:
-        length = _length(name, x, axis)
+        length = _axis_length(name, x, axis)
         if isinstance(length, Length) or isinstance(n, Length):
             raise Unsupported(
                 f"{name}: length {n} for axis {axis} of length {length}; numbers cut and fill "
@@ -258,7 +258,7 @@ def _fitted(name: str, x: Expr, n: int | None, axis: int) -> Expr:
     return x
 
 
-def _pair(name: str, re: Operand, im: Operand | None) -> Pair:
+def _as_pair(name: str, re: Operand, im: Operand | None) -> Pair:
     real = as_expr(re)
     imaginary = full(real.shape, 0) if im is None else as_expr(im)
     shape = broadcast_shapes(name, real.shape, imaginary.shape)
@@ -279,15 +279,15 @@ def fft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: i
     >>> re.shape, im.shape
     ((4,), (4,))
     """
-    return _transformed("fft", _pair("fft", re, im), n, axis)
+    return _transform("fft", _as_pair("fft", re, im), n, axis)
 
 
-def _transformed(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
+def _transform(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
     place = axis_of(name, axis, pair[0].ndim)
-    re, im = (_fitted(name, x, n, place) for x in pair)
+    re, im = (_fit_length(name, x, n, place) for x in pair)
     return (
-        _along(name, "cos", re, place) + _along(name, "sin", im, place),
-        _along(name, "cos", im, place) - _along(name, "sin", re, place),
+        _transform_axis(name, "cos", re, place) + _transform_axis(name, "sin", im, place),
+        _transform_axis(name, "cos", im, place) - _transform_axis(name, "sin", re, place),
     )
 
 
@@ -301,17 +301,17 @@ def ifft(re: Operand, im: Operand | None = None, /, n: int | None = None, axis: 
     >>> [part.shape for part in sd.ifft(*sd.fft(x))]
     [(4,), (4,)]
     """
-    return _inverted("ifft", _pair("ifft", re, im), n, axis)
+    return _invert("ifft", _as_pair("ifft", re, im), n, axis)
 
 
-def _inverted(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
+def _invert(name: str, pair: Pair, n: int | None, axis: int) -> Pair:
     """Compute the inverse: exchange the parts before and after the transform, and divide by n."""
-    im, re = _transformed(name, pair[::-1], n, axis)
-    length = _length(name, re, axis_of(name, axis, re.ndim))
-    return _shared(re, length), _shared(im, length)
+    im, re = _transform(name, pair[::-1], n, axis)
+    length = _axis_length(name, re, axis_of(name, axis, re.ndim))
+    return _divide_by_length(re, length), _divide_by_length(im, length)
 
 
-def _shared(x: Expr, n: Dim) -> Expr:
+def _divide_by_length(x: Expr, n: Dim) -> Expr:
     return scale(Fraction(1, n), x) if isinstance(n, int) else x / size(n)
 
 
@@ -326,12 +326,12 @@ def rfft(x: Operand, /, n: int | None = None, axis: int = -1) -> Pair:
     """
     operand = as_expr(x)
     place = axis_of("rfft", axis, operand.ndim)
-    operand = _fitted("rfft", operand, n, place)
-    length = _length("rfft", operand, place)
+    operand = _fit_length("rfft", operand, n, place)
+    length = _axis_length("rfft", operand, place)
     half: dict[int, Step] = {place: between(0, length // 2 + 1, length)}
     return (
-        cut(_along("rfft", "cos", operand, place), half),
-        cut(-_along("rfft", "sin", operand, place), half),
+        cut(_transform_axis("rfft", "cos", operand, place), half),
+        cut(-_transform_axis("rfft", "sin", operand, place), half),
     )
 
 
@@ -351,10 +351,10 @@ def irfft(
     >>> sd.irfft(*sd.rfft(x), n=5).shape
     (5,)
     """
-    pair = _pair("irfft", re, im)
+    pair = _as_pair("irfft", re, im)
     place = axis_of("irfft", axis, pair[0].ndim)
     if n is None:
-        n = 2 * (_length("irfft", pair[0], place) - 1)
+        n = 2 * (_axis_length("irfft", pair[0], place) - 1)
     if isinstance(n, Length):
         return _inverse_of_half(pair, n, place)
     if n < 1:
@@ -369,8 +369,10 @@ def irfft(
     parts = []
     for part, x in zip(("cos", "sin"), pair, strict=True):
         weight = weights if part == "cos" else np.where(weights == 1, 0, weights)
-        weighted = _fitted("irfft", x, half, place) * constant(weight.reshape((-1, *ones)))
-        parts.append(_along("irfft", part, _fitted("irfft", weighted, n, place), place))
+        weighted = _fit_length("irfft", x, half, place) * constant(weight.reshape((-1, *ones)))
+        parts.append(
+            _transform_axis("irfft", part, _fit_length("irfft", weighted, n, place), place)
+        )
     return scale(Fraction(1, n), parts[0] - parts[1])
 
 
@@ -384,10 +386,10 @@ def _inverse_of_half(pair: Pair, n: Length, place: int) -> Expr:
     alone = primitive("equal", k, number_node(0)) | primitive("equal", 2 * k, size(n))
     zeros = [(0, n - half if axis == place else 0) for axis in range(x.ndim)]
     re, im = (
-        _along("irfft", part, pad(select(alone, once, 2 * x), zeros), place)
+        _transform_axis("irfft", part, pad(select(alone, once, 2 * x), zeros), place)
         for part, x, once in (("cos", pair[0], pair[0]), ("sin", pair[1], number_node(0)))
     )
-    return _shared(re - im, n)
+    return _divide_by_length(re - im, n)
 
 
 def fftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None = None) -> Pair:
@@ -397,9 +399,9 @@ def fftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None =
     >>> [part.shape for part in sd.fftn(sd.symbol("X", (2, 3)))]
     [(2, 3), (2, 3)]
     """
-    pair = _pair("fftn", re, im)
+    pair = _as_pair("fftn", re, im)
     for axis in axes_of("fftn", None if axes is None else tuple(axes), pair[0].ndim):
-        pair = _transformed("fftn", pair, None, axis)
+        pair = _transform("fftn", pair, None, axis)
     return pair
 
 
@@ -410,17 +412,17 @@ def ifftn(re: Operand, im: Operand | None = None, /, axes: Sequence[int] | None 
     >>> [part.shape for part in sd.ifftn(sd.symbol("X", (2, 3)))]
     [(2, 3), (2, 3)]
     """
-    pair = _pair("ifftn", re, im)
+    pair = _as_pair("ifftn", re, im)
     for axis in axes_of("ifftn", None if axes is None else tuple(axes), pair[0].ndim):
-        pair = _inverted("ifftn", pair, None, axis)
+        pair = _invert("ifftn", pair, None, axis)
     return pair
 
 
-def _rolled(name: str, x: Operand, axes: int | Sequence[int] | None, sign: int) -> Expr:
+def _roll_half(name: str, x: Operand, axes: int | Sequence[int] | None, sign: int) -> Expr:
     operand = as_expr(x)
     wanted = axes if axes is None or isinstance(axes, int) else tuple(axes)
     places = axes_of(name, wanted, operand.ndim)
-    halves = [sign * (_length(name, operand, k) // 2) for k in places]
+    halves = [sign * (_axis_length(name, operand, k) // 2) for k in places]
     return roll(operand, halves, places)
 
 
@@ -432,7 +434,7 @@ def fftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
     >>> sd.fftshift(x) is sd.roll(x, 2)
     True
     """
-    return _rolled("fftshift", x, axes, 1)
+    return _roll_half("fftshift", x, axes, 1)
 
 
 def ifftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
@@ -443,4 +445,4 @@ def ifftshift(x: Operand, /, axes: int | Sequence[int] | None = None) -> Expr:
     >>> sd.ifftshift(x) is sd.roll(x, -2)
     True
     """
-    return _rolled("ifftshift", x, axes, -1)
+    return _roll_half("ifftshift", x, axes, -1)

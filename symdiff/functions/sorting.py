@@ -61,7 +61,7 @@ __all__ = [
 ]
 
 
-def _lined(name: str, x: Expr, axis: int | None) -> tuple[Expr, tuple[int, ...]]:
+def _axis_last(name: str, x: Expr, axis: int | None) -> tuple[Expr, tuple[int, ...]]:
     """``x`` with the axis last (flat for None), and the permutation that moves it back."""
     if axis is None:
         x, axis = reshape(x, -1), 0
@@ -84,7 +84,7 @@ def sort(x: Expr, axis: int | None = -1) -> Expr:
     >>> sd.sort(sd.symbol("X", (2, 3)), axis=0).shape
     (2, 3)
     """
-    lines, back = _lined("sort", as_numeric(x), axis)
+    lines, back = _axis_last("sort", as_numeric(x), axis)
     if lines.shape[-1] in (0, 1):
         return permute_dims(lines, back)
     order = opaque(ops.opaque_op(opaque_ops.ArgSort), lines)
@@ -101,7 +101,7 @@ def argsort(x: Operand, /, axis: int | None = -1) -> Expr:
     >>> sd.take_along_axis(x, sd.argsort(x)) is sd.sort(x)
     True
     """
-    lines, back = _lined("argsort", as_expr(x), axis)
+    lines, back = _axis_last("argsort", as_expr(x), axis)
     return permute_dims(opaque(ops.opaque_op(opaque_ops.ArgSort), lines), back)
 
 
@@ -128,7 +128,9 @@ def partition(x: Operand, kth: int | Sequence[int], /, axis: int | None = -1) ->
     return sort(operand, axis)
 
 
-def _place_of(name: str, op: ops.Opaque, x: Operand, axis: int | None, keepdims: bool) -> Expr:
+def _index_of_extreme(
+    name: str, op: ops.Opaque, x: Operand, axis: int | None, keepdims: bool
+) -> Expr:
     operand = as_expr(x)
     axes = axes_of(name, axis, operand.ndim)
     if any(operand.shape[k] == 0 for k in axes):
@@ -148,7 +150,7 @@ def argmax(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) ->
     >>> place.shape, place.dtype
     ((2,), <class 'int'>)
     """
-    return _place_of("argmax", ops.opaque_op(opaque_ops.ArgMax), x, axis, keepdims)
+    return _index_of_extreme("argmax", ops.opaque_op(opaque_ops.ArgMax), x, axis, keepdims)
 
 
 def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) -> Expr:
@@ -160,7 +162,7 @@ def argmin(x: Operand, /, axis: int | None = None, *, keepdims: bool = False) ->
     >>> sd.argmin(sd.symbol("X", (2, 3)), axis=0, keepdims=True).shape
     (1, 3)
     """
-    return _place_of("argmin", ops.opaque_op(opaque_ops.ArgMin), x, axis, keepdims)
+    return _index_of_extreme("argmin", ops.opaque_op(opaque_ops.ArgMin), x, axis, keepdims)
 
 
 def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> Expr:
@@ -185,8 +187,8 @@ def take_along_axis(x: Operand, indices: Operand, /, axis: int | None = -1) -> E
             f"take_along_axis: indices of shape {shape_text(index.shape)} for an operand of shape "
             f"{shape_text(operand.shape)}; they need as many axes"
         )
-    lines, back = _lined("take_along_axis", operand, axis)
-    places, _ = _lined("take_along_axis", index, axis)
+    lines, back = _axis_last("take_along_axis", operand, axis)
+    places, _ = _axis_last("take_along_axis", index, axis)
     batch = broadcast_shapes("take_along_axis", lines.shape[:-1], places.shape[:-1])
     lines = broadcast_to(lines, (*batch, lines.shape[-1]))
     places = broadcast_to(places, (*batch, places.shape[-1]))
@@ -211,7 +213,7 @@ def _sorted_lines(name: str, x: Operand, axis: Axis) -> tuple[Expr, Any, tuple[i
     return sort(reshaped(permute_dims(operand, rest + axes), shape)), length, axes
 
 
-def _unless_nan(value: Expr, lines: Expr) -> Expr:
+def _nan_if_any(value: Expr, lines: Expr) -> Expr:
     """``value``, or nan for a line that contains one: sorting puts nan last."""
     last = getitem(lines, (..., -1))
     return select(primitive("not_equal", last, last), last, value)
@@ -232,7 +234,7 @@ def median(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
         middle = (lines[..., size((n - 1) // 2)] + lines[..., size(n // 2)]) / 2
     else:
         middle = mean(getitem(lines, (..., slice((n - 1) // 2, n // 2 + 1))), -1)
-    result = _unless_nan(middle, lines)
+    result = _nan_if_any(middle, lines)
     return expand_dims(result, axes) if keepdims else result
 
 
@@ -263,7 +265,7 @@ def quantile(
     if isinstance(n, Length):
         place = size(n - 1) * float(q)
         lower = primitive("floor", place)
-        below, above = _at_and_behind(lines, lower, n)
+        below, above = _elements_at_and_after(lines, lower, n)
         share = place - lower
         between = below + share * (above - below)
         result = select(primitive("equal", share, number_node(0)), below, between)
@@ -272,11 +274,11 @@ def quantile(
         low = math.floor(h)
         below, above = (floating(getitem(lines, (..., k))) for k in (low, min(low + 1, n - 1)))
         result = below + (h - low) * (above - below)
-    result = _unless_nan(result, lines)
+    result = _nan_if_any(result, lines)
     return expand_dims(result, axes) if keepdims else result
 
 
-def _at_and_behind(lines: Expr, place: Expr, n: Length) -> tuple[Expr, Expr]:
+def _elements_at_and_after(lines: Expr, place: Expr, n: Length) -> tuple[Expr, Expr]:
     """The elements at an integer index in lines of n elements, and the next (or last) ones."""
     low = converted(place, np.dtype(float), np.dtype(np.int64))
     high = primitive("minimum", low + 1, size(n - 1))
@@ -396,7 +398,7 @@ def cumprod(x: Operand, /, axis: int | None = None) -> Expr:
     >>> sd.cumprod(sd.symbol("X", (2, 3)), axis=1).shape
     (2, 3)
     """
-    lines, back = _lined("cumprod", as_numeric(as_expr(x)), axis)
+    lines, back = _axis_last("cumprod", as_numeric(as_expr(x)), axis)
     if lines.shape[-1] in (0, 1):
         return permute_dims(lines, back)
     return permute_dims(opaque(ops.opaque_op(opaque_ops.Cumprod), lines), back)
@@ -409,5 +411,5 @@ def logcumsumexp(x: Operand, /, axis: int | None = None) -> Expr:
     >>> sd.logcumsumexp(sd.symbol("x", 3)).shape
     (3,)
     """
-    lines, back = _lined("logcumsumexp", as_expr(x), axis)
+    lines, back = _axis_last("logcumsumexp", as_expr(x), axis)
     return permute_dims(opaque(ops.opaque_op(opaque_ops.LogCumSumExp), lines), back)

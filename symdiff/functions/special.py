@@ -406,7 +406,7 @@ def kve(n: float, x: Operand, /) -> Expr:
     return _bessel("kve", n, x)
 
 
-def _of_order(name: str, n: int, symbol: str) -> Unary:
+def _bessel_of_order(name: str, n: int, symbol: str) -> Unary:
     function = partial(_bessel, name, n)
 
     def of_order(x: Operand, /) -> Expr:
@@ -421,12 +421,12 @@ def _of_order(name: str, n: int, symbol: str) -> Unary:
     )
 
 
-j0, j1 = _of_order("jv", 0, "j0"), _of_order("jv", 1, "j1")
-y0, y1 = _of_order("yv", 0, "y0"), _of_order("yv", 1, "y1")
-i0, i1 = _of_order("iv", 0, "i0"), _of_order("iv", 1, "i1")
-k0, k1 = _of_order("kv", 0, "k0"), _of_order("kv", 1, "k1")
-i0e, i1e = _of_order("ive", 0, "i0e"), _of_order("ive", 1, "i1e")
-k0e, k1e = _of_order("kve", 0, "k0e"), _of_order("kve", 1, "k1e")
+j0, j1 = _bessel_of_order("jv", 0, "j0"), _bessel_of_order("jv", 1, "j1")
+y0, y1 = _bessel_of_order("yv", 0, "y0"), _bessel_of_order("yv", 1, "y1")
+i0, i1 = _bessel_of_order("iv", 0, "i0"), _bessel_of_order("iv", 1, "i1")
+k0, k1 = _bessel_of_order("kv", 0, "k0"), _bessel_of_order("kv", 1, "k1")
+i0e, i1e = _bessel_of_order("ive", 0, "i0e"), _bessel_of_order("ive", 1, "i1e")
+k0e, k1e = _bessel_of_order("kve", 0, "k0e"), _bessel_of_order("kve", 1, "k1e")
 
 
 def _polynomial(name: str, n: Operand, *operands: Operand) -> Expr:

@@ -142,12 +142,12 @@ def all(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
 # Reductions that ignore nan ---------------------------------------------------------------------
 
 
-def _instead(x: Expr, value: float) -> Expr:
+def _replace_nan(x: Expr, value: float) -> Expr:
     """``x`` with ``value`` in place of nan."""
     return select(isnan(x), as_expr(value), x)
 
 
-def _present(x: Expr, axis: Axis, keepdims: bool) -> Expr:
+def _count_present(x: Expr, axis: Axis, keepdims: bool) -> Expr:
     """The number of elements over ``axis`` that are not nan."""
     return sum(primitive("equal", x, x), axis, keepdims=keepdims)
 
@@ -189,7 +189,7 @@ def nansum(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     >>> sd.nansum(sd.symbol("X", (2, 3)), axis=0).shape
     (3,)
     """
-    return sum(_instead(as_numeric(as_expr(x)), 0), axis, keepdims=keepdims)
+    return sum(_replace_nan(as_numeric(as_expr(x)), 0), axis, keepdims=keepdims)
 
 
 def nancumsum(x: Operand, /, axis: int | None = None) -> Expr:
@@ -199,7 +199,7 @@ def nancumsum(x: Operand, /, axis: int | None = None) -> Expr:
     >>> sd.nancumsum(sd.symbol("X", (2, 3)), axis=0).shape
     (2, 3)
     """
-    return cumsum(_instead(as_numeric(as_expr(x)), 0), axis)
+    return cumsum(_replace_nan(as_numeric(as_expr(x)), 0), axis)
 
 
 def nanprod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
@@ -209,7 +209,7 @@ def nanprod(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr
     >>> sd.nanprod(sd.symbol("X", (2, 3)), axis=0).shape
     (3,)
     """
-    return prod(_instead(as_numeric(as_expr(x)), 1), axis, keepdims=keepdims)
+    return prod(_replace_nan(as_numeric(as_expr(x)), 1), axis, keepdims=keepdims)
 
 
 def nanmean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
@@ -224,7 +224,7 @@ def nanmean(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr
     operand = floating(as_numeric(as_expr(x)))
     axes = axes_of("nanmean", axis, operand.ndim)
     total = nansum(operand, axes, keepdims=keepdims)
-    return divide(total, _present(operand, axes, keepdims))
+    return divide(total, _count_present(operand, axes, keepdims))
 
 
 def nanvar(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Expr:
@@ -240,7 +240,7 @@ def nanvar(x: Operand, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool 
     axes = axes_of("nanvar", axis, operand.ndim)
     centre = nanmean(operand, axes, keepdims=True)
     deviation = select(isnan(operand), number_node(0), operand - centre)
-    count = _present(operand, axes, keepdims) - ddof
+    count = _count_present(operand, axes, keepdims) - ddof
     defined = primitive("less", number_node(0), count)
     total = sum(int_power(deviation, 2), axes, keepdims=keepdims)
     return select(defined, divide(total, count), as_expr(math.nan))
@@ -268,8 +268,8 @@ def nanmax(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     operand = as_numeric(as_expr(x))
     if operand.dtype is int:
         return max(operand, axis, keepdims=keepdims)
-    result = max(_instead(operand, -math.inf), axis, keepdims=keepdims)
-    return _if_present(operand, result, axis, keepdims)
+    result = max(_replace_nan(operand, -math.inf), axis, keepdims=keepdims)
+    return _nan_without_elements(operand, result, axis, keepdims)
 
 
 def nanmin(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
@@ -284,12 +284,12 @@ def nanmin(x: Operand, /, axis: Axis = None, *, keepdims: bool = False) -> Expr:
     operand = as_numeric(as_expr(x))
     if operand.dtype is int:
         return min(operand, axis, keepdims=keepdims)
-    result = min(_instead(operand, math.inf), axis, keepdims=keepdims)
-    return _if_present(operand, result, axis, keepdims)
+    result = min(_replace_nan(operand, math.inf), axis, keepdims=keepdims)
+    return _nan_without_elements(operand, result, axis, keepdims)
 
 
-def _if_present(x: Expr, result: Expr, axis: Axis, keepdims: bool) -> Expr:
-    none = primitive("equal", _present(x, axis, keepdims), number_node(0))
+def _nan_without_elements(x: Expr, result: Expr, axis: Axis, keepdims: bool) -> Expr:
+    none = primitive("equal", _count_present(x, axis, keepdims), number_node(0))
     return select(none, as_expr(math.nan), result)
 
 

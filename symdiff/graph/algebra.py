@@ -105,7 +105,7 @@ def add(a: Expr, b: Expr) -> Expr:
             a, b = aligned("add", a, b)
         if a is not b:
             return make(_PLUS, (a, b) if a.serial < b.serial else (b, a), a.shape, float)
-    longer = _extended(a, 1, b)
+    longer = _add_term(a, 1, b)
     return combine("add", [(1, a), (1, b)]) if longer is None else longer
 
 
@@ -118,11 +118,11 @@ def sub(a: Expr, b: Expr) -> Expr:
             if a.serial < b.serial:
                 return make(_FIRST_MINUS, (a, b), a.shape, float)
             return make(_MINUS_FIRST, (b, a), a.shape, float)
-    longer = _extended(a, -1, b)
+    longer = _add_term(a, -1, b)
     return combine("subtract", [(1, a), (-1, b)]) if longer is None else longer
 
 
-def _extended(a: Expr, c: Number, b: Expr) -> Expr | None:
+def _add_term(a: Expr, c: Number, b: Expr) -> Expr | None:
     """Add the term ``c * b`` to the short sum ``a`` as ``combine`` does; else return None.
 
     Sums in loops grow this way.  Terms stand in order of creation.  A term newer than all others
@@ -230,8 +230,8 @@ def mul(a: Expr, b: Expr, merge: bool = False) -> Expr:
         node: Expr | None = None if ref is None else ref()
         if node is not None:
             return node
-        if _OPEN < size <= _READ and _meet(a, b):
-            return _collected(a, b, merge)
+        if _OPEN < size <= _READ and _may_interact(a, b):
+            return _merge_factors(a, b, merge)
         return make(op, args, a.shape, float)
     return scaled_product(1, a, b, merge)
 
@@ -252,24 +252,24 @@ def scaled_product(c: Number, a: Expr, b: Expr, merge: bool = False) -> Expr:
         rest = y if x is None else x
         return full(a.shape, c) if rest is None or c == 0 else scale(c, rest)
     simple = x.op.simple_factor and y.op.simple_factor and _alike(x, y)
-    node = (mul if simple else _multiplied)(x, y, merge)
+    node = (mul if simple else _multiply_same_shape)(x, y, merge)
     return node if c == 1 else scale(c, node)
 
 
-def _multiplied(a: Expr, b: Expr, merge: bool) -> Expr:
+def _multiply_same_shape(a: Expr, b: Expr, merge: bool) -> Expr:
     """``a * b`` for operands of one shape without coefficients."""
     (x, p), (y, q) = _power_of(a), _power_of(b)
     if x is y:
         return int_power(x, _exact(p + q), merge)
     size = x.op.size + y.op.size
     if not _OPEN < size <= _READ or (
-        (p == 1 or x.op.size <= 1) and (q == 1 or y.op.size <= 1) and not _meet(x, y)
+        (p == 1 or x.op.size <= 1) and (q == 1 or y.op.size <= 1) and not _may_interact(x, y)
     ):
         return _pair(x, p, y, q)
-    return _collected(a, b, merge)
+    return _merge_factors(a, b, merge)
 
 
-def _collected(a: Expr, b: Expr, merge: bool) -> Expr:
+def _merge_factors(a: Expr, b: Expr, merge: bool) -> Expr:
     """Merge the factors of ``a * b`` if ``merge`` is set or a base cancels.
 
     A product that could have merged and did not counts as one factor for other products: its size
@@ -288,13 +288,13 @@ def _collected(a: Expr, b: Expr, merge: bool) -> Expr:
     merge = merge or (
         len(both) == 1 and bool(divisors) and all(_is_of_one(both[0], g) for g in divisors)
     )
-    merged = _of_powers(powers, a.shape, None if merge else (x, y))
+    merged = _build_product(powers, a.shape, None if merge else (x, y))
     if merged is not None and (merge or {*merged.args} == {x, y}):
         return merged
     return _pair(x, p, y, q, 0)
 
 
-def _meet(a: Expr, b: Expr) -> bool:
+def _may_interact(a: Expr, b: Expr) -> bool:
     """Whether a and b may share a factor, or have leaves that must be reordered."""
     if b.op.size > _OPEN:
         if a.op.size > _OPEN:
@@ -359,7 +359,7 @@ def _factors(x: Expr) -> dict[Expr, int | Fraction]:
     return powers
 
 
-def _of_powers(
+def _build_product(
     powers: Mapping[Expr, int | Fraction], shape: Shape, ends: tuple[Expr, Expr] | None = None
 ) -> Expr | None:
     """The product of powers: leaves by creation, divided by leaves, times the other factors.
@@ -475,7 +475,7 @@ def divide(a: Expr, b: Expr) -> Expr:
     p, q = a.op, b.op
     if p.simple_factor and q.simple_factor and q not in _WITH_RECIPROCAL and _alike(a, b):
         size = p.size + q.size
-        if not _OPEN < size <= _READ or (q.size <= 1 and not _meet(a, b)):
+        if not _OPEN < size <= _READ or (q.size <= 1 and not _may_interact(a, b)):
             if a.serial < b.serial:
                 return make(_OVER[size], (a, b), a.shape, float)
             return make(_UNDER[size], (b, a), a.shape, float)
@@ -492,7 +492,7 @@ def int_power(x: Expr, p: int | Fraction, merge: bool = False) -> Expr:
     if merge and p.__class__ is int and op.__class__ is ops.Product and 0 < op.size <= _READ:
         powers = {base: _exact(p * q) for base, q in _factors(x).items()}
         if _of_leaves(powers):
-            merged = _of_powers(powers, x.shape)
+            merged = _build_product(powers, x.shape)
             assert merged is not None
             return merged
     if p < 0 and op in _WITH_RECIPROCAL:
@@ -622,14 +622,14 @@ def pointwise(op: ops.Pointwise, *operands: Expr) -> Expr:
     if op.primitive and op.result is not bool:
         operands = tuple(as_numeric(x) for x in operands)
     operands = aligned(op.name, *operands)
-    folded = _folded(op, operands)
+    folded = _fold_exact(op, operands)
     if folded is not None:
         return full(operands[0].shape, folded)
     dtype = op.result if op.result is not None else promoted(operands)
     return make(op, operands, operands[0].shape, dtype)
 
 
-def _folded(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
+def _fold_exact(op: ops.Pointwise, operands: tuple[Expr, ...]) -> Number | None:
     """The exact rational value at exact numbers, or None (sin(0), log(1), floor(5/2) have one).
 
     A decision may follow from some of its operands: 2 == 0 and x >= 0 is false for every x.
@@ -699,7 +699,7 @@ def linear(op: ops.Linear, *operands: Expr) -> Expr:
         if isinstance(op, ops.Reshape) and op.before == op.after:
             return operands[0]
         if isinstance(op, ops.Slice | ops.Flip):
-            moved = _taken(op, operands[0])
+            moved = _push_slice(op, operands[0])
             if moved is not None:
                 return moved
     return make(op, operands, shape, promoted(operands) if op.kind is None else op.kind)
@@ -708,7 +708,7 @@ def linear(op: ops.Linear, *operands: Expr) -> Expr:
 # Elements and slices: each block of a leaf has one normal form ----------------------------------
 
 
-def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
+def _push_slice(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
     """Push a slice, or a reverse, of x into the rearrangement or join that x is.
 
     A slice of a slice is one slice.  A slice of a transpose is the transpose of a slice.  An
@@ -731,21 +731,21 @@ def _taken(op: ops.Slice | ops.Flip, x: Expr) -> Expr | None:
         ]
         reverse = [(-1, None, -1) if k in turned and inside[k] else WHOLE for k in range(x.ndim)]
         rest = tuple([axis for axis in op.axes if not inside[axis]])
-        moved = _rearranged(x.args[0], inner, reverse)
+        moved = _merge_slices(x.args[0], inner, reverse)
         return linear(ops.flip_op(rest), moved) if rest and moved is not None else moved
     lead = x.ndim - len(op.before)
     steps = [*[WHOLE] * lead, *op.steps]
     match inner:
         case ops.Slice() | ops.Flip():
-            return _rearranged(x.args[0], inner, steps)
+            return _merge_slices(x.args[0], inner, steps)
         case ops.Contract() if not sums(x):
-            return _of_letters(inner, x, steps)
+            return _slice_contraction(inner, x, steps)
         case ops.Unslice():
-            return _of_part(inner, x, steps)
+            return _slice_unslice(inner, x, steps)
         case ops.Concat():
-            return _of_joined(inner, x, steps)
+            return _slice_join(inner, x, steps)
         case ops.Reshape():
-            return _of_reshaped(inner, x, steps)
+            return _slice_reshape(inner, x, steps)
         case ops.Sum() if len(x.args) == 1 and inner.const == 0:
             return scale(inner.coefs[0], linear(op, x.args[0]))
         case ops.Sum() if inner.const == 0 and all(
@@ -785,7 +785,7 @@ def _blockwise(x: Expr, places: Sequence[Places], shape: Shape, *, inside: bool)
     return linear(make_op(shape[first:], tuple(steps[first:]), after), x)
 
 
-def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> Expr | None:
+def _merge_slices(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> Expr | None:
     """The slice ``steps`` of a slice or reverse of x, as one slice of x."""
     if isinstance(inner, ops.Slice):
         before = blocks(inner, x.shape)
@@ -818,7 +818,7 @@ def _rearranged(x: Expr, inner: ops.Slice | ops.Flip, steps: Sequence[Step]) -> 
     return linear(ops.flip_op(tuple(flipped)), taken) if flipped else taken
 
 
-def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None:
+def _slice_contraction(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None:
     """A slice of a transpose, of a broadcast array or of a diagonal."""
     places: dict[int, Places] = {}  # positions by letter
     sizes: dict[int, Dim] = {}
@@ -869,7 +869,7 @@ def _of_letters(op: ops.Contract, x: Expr, steps: Sequence[Step]) -> Expr | None
     return part(taken, [r for r, _ in ahead], tuple([n for _, n in ahead]))
 
 
-def _of_part(op: ops.Unslice, x: Expr, steps: Sequence[Step]) -> Expr | None:
+def _slice_unslice(op: ops.Unslice, x: Expr, steps: Sequence[Step]) -> Expr | None:
     """Slice zeros that contain a part: take the overlap with the part."""
     (y,) = x.args
     outer, inner = [], []
@@ -888,13 +888,13 @@ def _of_part(op: ops.Unslice, x: Expr, steps: Sequence[Step]) -> Expr | None:
     return part(block(y, inner), outer, shape)
 
 
-def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
+def _slice_join(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
     """A slice that lies within one operand of a join."""
     axis = x.ndim + op.axis
     places = [places_of(step, n) for step, n in zip(steps, x.shape, strict=True)]
     taken = places[axis]
     if isinstance(taken, int | Line):
-        return _of_joined_lines(op, x, places)
+        return _slice_named_join(op, x, places)
     if not taken:
         return None
     start = 0
@@ -910,8 +910,8 @@ def _of_joined(op: ops.Concat, x: Expr, steps: Sequence[Step]) -> Expr | None:
     return None
 
 
-def _of_joined_lines(op: ops.Concat, x: Expr, places: list[Places]) -> Expr | None:
-    """``_of_joined`` along an axis of symbolic length: within one operand at every length."""
+def _slice_named_join(op: ops.Concat, x: Expr, places: list[Places]) -> Expr | None:
+    """``_slice_join`` along an axis of symbolic length: within one operand at every length."""
     axis = x.ndim + op.axis
     taken, n = places[axis], x.shape[axis]
     # a letter stands for a length, so no position can be counted from it
@@ -931,7 +931,7 @@ def _of_joined_lines(op: ops.Concat, x: Expr, places: list[Places]) -> Expr | No
     return None
 
 
-def _of_reshaped(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None:
+def _slice_reshape(op: ops.Reshape, x: Expr, steps: Sequence[Step]) -> Expr | None:
     """One element of an array that was reshaped."""
     (y,) = x.args
     lead = x.ndim - len(op.after)

@@ -91,17 +91,19 @@ def bound_sizes(
             elif not dim.is_name:  # type: ignore[union-attr]  # a length or a letter
                 formulas.append((x, shape, dim, length))  # type: ignore[arg-type]
             elif sizes.setdefault(dim, length) != length:  # type: ignore[arg-type]  # a name
-                raise _misfit(what, x, shape, f"; {_told(dim, sizes, symbols, known)}")  # type: ignore[arg-type]
+                raise _misfit(what, x, shape, f"; {_describe_length(dim, sizes, symbols, known)}")  # type: ignore[arg-type]
     while formulas:
-        unsolved = [entry for entry in formulas if not _solved(what, symbols, known, sizes, *entry)]
+        unsolved = [
+            entry for entry in formulas if not _solve_length(what, symbols, known, sizes, *entry)
+        ]
         if len(unsolved) == len(formulas):
             x, got, dim, _ = unsolved[0]
-            raise _misfit(what, x, got, f"; {_open(dim, sizes)}")
+            raise _misfit(what, x, got, f"; {_unknown_names(dim, sizes)}")
         formulas = unsolved
     return sizes
 
 
-def _solved(
+def _solve_length(
     what: str,
     symbols: Sequence[Shaped],
     known: Mapping[str, Any] | None,
@@ -129,13 +131,13 @@ def _solved(
             raise _misfit(what, x, shape, f"; no {new[0]} >= 0 makes {dim} {length}")
         sizes[new[0]] = value
     elif (there := dim.replaced(sizes)) != length:
-        stated = ", ".join(_told(name, sizes, symbols, known) for name in dim.names)
+        stated = ", ".join(_describe_length(name, sizes, symbols, known) for name in dim.names)
         raise _misfit(what, x, shape, f"; {dim} is {there}, as {stated}")
     sizes[str(dim)] = length
     return True
 
 
-def _told(
+def _describe_length(
     name: str,
     sizes: Mapping[str, Dim],
     symbols: Sequence[Shaped],
@@ -154,7 +156,7 @@ def _told(
     return f"{name} is {sizes[name]} in {first}"
 
 
-def _open(dim: Length, sizes: Mapping[str, Dim]) -> str:
+def _unknown_names(dim: Length, sizes: Mapping[str, Dim]) -> str:
     names = [name for name in dim.names if name not in sizes]
     return (
         f"{dim} does not tell what {' and '.join(names)} {'is' if len(names) == 1 else 'are'}; "

@@ -93,11 +93,11 @@ def contract(
     if masks and (len(args) > 1 or any(k not in out and length[k] != 1 for k in words[0])):
         args = [as_numeric(x) for x in args]  # masks count as numbers in a product or sum
     if cores:
-        return _of_cores(args, words, kills, out, length)
-    return _of_any(args, words, kills, out, length)
+        return _contract_cores(args, words, kills, out, length)
+    return _contract_any(args, words, kills, out, length)
 
 
-def _of_any(
+def _contract_any(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: dict[int, Dim]
 ) -> Expr:
     """The contraction of operands, some of which have coefficients or are rearrangements."""
@@ -119,22 +119,24 @@ def _of_any(
     # letters that no operand depends on
     loose = dict.fromkeys(map(letters.find, [*seen, *letters.made]))
     factors = [counted(length[k]) for k in loose if k not in there and length[k] != 1]
-    result = _of_cores([x for x, _, _ in cores], words, [kill for _, _, kill in cores], out, length)
+    result = _contract_cores(
+        [x for x, _, _ in cores], words, [kill for _, _, kill in cores], out, length
+    )
     for factor in factors:
         result = mul(factor, result, True)
     return result if coef == 1 else scale(coef, result)
 
 
-def _of_cores(
+def _contract_cores(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
 ) -> Expr:
     """The contraction of operands without coefficients, neither numbers nor rearrangements."""
     if len(args) == 1:
-        return _of_one(args[0], words[0], out, length)
+        return _contract_one(args[0], words[0], out, length)
     if not args:
         return identity(out, length)
     if () in words:
-        return _of_scalars(args, words, kills, out, length)
+        return _extract_scalars(args, words, kills, out, length)
     if len(args) > 2 or args[0].serial > args[1].serial:
         order = sorted(range(len(args)), key=[x.serial for x in args].__getitem__)
         args, words = [args[k] for k in order], [words[k] for k in order]
@@ -149,7 +151,7 @@ def _of_cores(
             shape = tuple(map(length.__getitem__, inner))
             node = make(op, operands, shape, promoted(operands))
             return node if inner == out else moved(node, inner, out, length)
-    return rearranged(_unsummed(args, words, kills, inner, length), inner, out, length)
+    return rearranged(_multiply_aligned(args, words, kills, inner, length), inner, out, length)
 
 
 def _choosable(args: list[Expr]) -> bool:
@@ -163,13 +165,13 @@ def _choosable(args: list[Expr]) -> bool:
     return False
 
 
-def _of_one(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
+def _contract_one(x: Expr, word: Word, out: Word, length: Lengths) -> Expr:
     """One operand: sum the letters that ``out`` lacks, then permute, repeat and broadcast."""
     op, summed, inner = _pattern((word,), out, (False,))
     for k in summed:
         if length[k] != 1:
             if isinstance(x.op, _SUMMED_INSIDE):
-                reduced = _inside(x, word, inner, length)
+                reduced = _distribute_sum(x, word, inner, length)
                 if reduced is not None:
                     return rearranged(reduced, inner, out, length)
             node = make(op, (x,), tuple(map(length.__getitem__, inner)), x.dtype)
@@ -192,13 +194,13 @@ def _pattern(
     return ops.contract_op(named, result, (), kills), summed, inner
 
 
-def _of_scalars(
+def _extract_scalars(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
 ) -> Expr:
     """Take scalar operands out of the contraction and multiply its result by them."""
     rest = [k for k, word in enumerate(words) if word]
     killing = any(kills[k] for k in rest)
-    result = _of_cores(
+    result = _contract_cores(
         [args[k] for k in rest], [words[k] for k in rest], [kills[k] for k in rest], out, length
     )
     for x, word, kill in zip(args, words, kills, strict=True):
@@ -212,7 +214,7 @@ def _of_scalars(
     return result
 
 
-def _unsummed(
+def _multiply_aligned(
     args: list[Expr], words: list[Word], kills: list[bool], out: Word, length: Lengths
 ) -> Expr:
     """A contraction that sums nothing: a Product of the operands, aligned to the same letters."""
@@ -231,7 +233,7 @@ def _unsummed(
 _SUMMED_INSIDE = (ops.Contract, ops.Product, ops.Opaque, ops.Sum)
 
 
-def _inside(x: Expr, word: Word, inner: Word, length: Lengths) -> Expr | None:
+def _distribute_sum(x: Expr, word: Word, inner: Word, length: Lengths) -> Expr | None:
     """The sum of one operand as a sum of its parts, or None.
 
     A product sums as factors; a sum passes the summation on to its operand.

@@ -85,7 +85,7 @@ class Length(str):
         """The length of a text, in canonical form."""
         if isinstance(text, Length):
             return text
-        length = _parsed(str(text))
+        length = _parse(str(text))
         if not isinstance(length, Length):
             raise ValueError(f"{text!r} is not a named length; pass a known length as an int")
         return length
@@ -104,7 +104,7 @@ class Length(str):
             term: Dim = c
             for atom, power in monomial:
                 if isinstance(atom, str):
-                    value: Dim = lengths.get(atom, _named(atom))
+                    value: Dim = lengths.get(atom, _length_by_name(atom))
                 else:
                     value = atom.over.replaced(lengths) // atom.by
                 for _ in range(power):
@@ -141,12 +141,12 @@ class Length(str):
             return _length(self.terms, other.terms)
         if _is_int(other):
             return _length(self.terms, (((), int(other)),))
-        return self._beyond(operator.add, other)
+        return self._leave_lengths(operator.add, other)
 
     def __radd__(self, other: Any) -> Any:
         if _is_int(other):
             return self + other
-        return self._beyond(operator.add, other, True)
+        return self._leave_lengths(operator.add, other, True)
 
     def __neg__(self) -> Any:
         return _length({monomial: -c for monomial, c in self.terms})
@@ -157,24 +157,24 @@ class Length(str):
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, Length) or _is_int(other):
             return self + -other
-        return self._beyond(operator.sub, other)
+        return self._leave_lengths(operator.sub, other)
 
     def __rsub__(self, other: Any) -> Any:
         if _is_int(other):
             return -self + other
-        return self._beyond(operator.sub, other, True)
+        return self._leave_lengths(operator.sub, other, True)
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Length):
             return _product(self.terms, other.terms)
         if _is_int(other):
             return _length({monomial: c * int(other) for monomial, c in self.terms})
-        return self._beyond(operator.mul, other)
+        return self._leave_lengths(operator.mul, other)
 
     def __rmul__(self, other: Any) -> Any:
         if _is_int(other):
             return self * other
-        return self._beyond(operator.mul, other, True)
+        return self._leave_lengths(operator.mul, other, True)
 
     def __pow__(self, other: Any) -> Any:
         if _is_int(other) and other >= 0:
@@ -182,36 +182,40 @@ class Length(str):
             for _ in range(other):
                 result = result * self
             return result
-        return self._beyond(operator.pow, other)
+        return self._leave_lengths(operator.pow, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return self._beyond(operator.pow, other, True)
+        return self._leave_lengths(operator.pow, other, True)
 
     def __floordiv__(self, other: Any) -> Any:
         if isinstance(other, Length):
-            return _divided(self, other)
+            return _divide_exactly(self, other)
         if _is_int(other):
             return _floor(self, int(other))
-        return self._beyond(operator.floordiv, other)
+        return self._leave_lengths(operator.floordiv, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
         if _is_int(other):
             raise Unsupported(f"length: {other}//({self}) is no polynomial in lengths")
-        return self._beyond(operator.floordiv, other, True)
+        return self._leave_lengths(operator.floordiv, other, True)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._beyond(operator.truediv, other)
+        return self._leave_lengths(operator.truediv, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._beyond(operator.truediv, other, True)
+        return self._leave_lengths(operator.truediv, other, True)
 
     def __mod__(self, other: Any) -> Any:
         if _is_int(other):
             return self - int(other) * (self // other)
-        return self._beyond(operator.mod, other)
+        return self._leave_lengths(operator.mod, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, str) else self._beyond(operator.mod, other, True)
+        return (
+            NotImplemented
+            if isinstance(other, str)
+            else self._leave_lengths(operator.mod, other, True)
+        )
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -235,7 +239,7 @@ class Length(str):
 
     __floor__ = __ceil__ = __trunc__  # a length is an integer, so trunc, floor and ceil return it
 
-    def _beyond(self, of: Callable[[Any, Any], Any], other: Any, right: bool = False) -> Any:
+    def _leave_lengths(self, of: Callable[[Any, Any], Any], other: Any, right: bool = False) -> Any:
         """The result of an operation that leaves the lengths: an expression, or joined texts."""
         if isinstance(other, str | list | tuple) and not isinstance(other, Length):
             return NotImplemented  # messages put names into texts; [0] * n needs an int
@@ -351,7 +355,7 @@ def product(dims: Iterable[int | str]) -> Dim:
     total: Any = 1
     for dim in dims:
         if dim != 1:
-            factor = _named(dim) if isinstance(dim, LengthLetter) else dim
+            factor = _length_by_name(dim) if isinstance(dim, LengthLetter) else dim
             total = factor if total == 1 else total * factor
     return total  # type: ignore[no-any-return]  # of lengths
 
@@ -415,7 +419,7 @@ def as_length(value: object) -> Dim | None:
         return value
     if isinstance(value, str):
         try:
-            value = _parsed(value)
+            value = _parse(value)
         except ValueError:
             return None
         if isinstance(value, Length):
@@ -430,12 +434,12 @@ def _is_int(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _named(name: str) -> Length:
-    return _made(((((name, 1),), 1),))
+def _length_by_name(name: str) -> Length:
+    return _intern_length(((((name, 1),), 1),))
 
 
 @lru_cache(maxsize=4096)
-def _made(terms: Terms) -> Length:
+def _intern_length(terms: Terms) -> Length:
     """The length of terms that are already in order."""
     length = str.__new__(Length, _text(terms))
     length.terms = terms
@@ -457,7 +461,7 @@ def _length(*parts: Mapping[Monomial, int] | Terms) -> Dim:
         return 0
     if len(terms) == 1 and not terms[0][0]:
         return terms[0][1]
-    return _made(terms)
+    return _intern_length(terms)
 
 
 def _place(term: tuple[Monomial, int]) -> tuple[int, list[tuple[str, int]]]:
@@ -505,7 +509,7 @@ def _nested(length: Length) -> tuple[Floor, int] | None:
     return (atom, added) if isinstance(atom, Floor) and power == 1 else None
 
 
-def _divided(length: Length, by: Length) -> Dim:
+def _divide_exactly(length: Length, by: Length) -> Dim:
     """``length // by`` where the length is a multiple of ``by``; raise Unsupported otherwise."""
     quotient: list[Mapping[Monomial, int]] = []
     rest: Dim = length
@@ -580,10 +584,10 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Dim:
+def _parse(text: str) -> Dim:
     """Parse a text by Python's grammar; raise ValueError for anything but a polynomial."""
     if text.isidentifier():
-        return _named(text)
+        return _length_by_name(text)
     if not text.isprintable():
         raise ValueError(f"{text!r} is no polynomial in named lengths")
     if len(text) > _LONGEST:
@@ -593,21 +597,21 @@ def _parsed(text: str) -> Dim:
     plain = _NAME.sub(lambda match: names.setdefault(match[0], f"n{len(names)}"), text)
     meant = {letter: name for name, letter in names.items()}
     try:
-        return _read(ast.parse(plain, mode="eval").body, meant)
+        return _evaluate_tree(ast.parse(plain, mode="eval").body, meant)
     except (SyntaxError, TypeError, Unsupported, ZeroDivisionError):
         raise ValueError(f"{text!r} is no polynomial in named lengths") from None
 
 
-def _read(tree: ast.expr, meant: Mapping[str, str]) -> Dim:
+def _evaluate_tree(tree: ast.expr, meant: Mapping[str, str]) -> Dim:
     match tree:
         case ast.Name(name) if meant[name].isidentifier():  # "n²" is not a name
-            return _named(meant[name])
+            return _length_by_name(meant[name])
         case ast.Constant(int(value)) if not isinstance(value, bool):
             return value
         case ast.UnaryOp(ast.USub(), x):
-            return -_read(x, meant)
+            return -_evaluate_tree(x, meant)
         case ast.BinOp(x, sign, y) if type(sign) in _SIGNS:
-            a, b = _read(x, meant), _read(y, meant)
+            a, b = _evaluate_tree(x, meant), _evaluate_tree(y, meant)
             if isinstance(sign, ast.Pow) and not (isinstance(b, int) and 0 <= b <= _LONGEST):
                 raise ValueError(f"a power {b} of a length")
             return _SIGNS[type(sign)](a, b)  # type: ignore[no-any-return]  # of lengths

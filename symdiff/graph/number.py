@@ -176,10 +176,10 @@ def times(a: Number, b: Number) -> Number:
     try:
         c = a * b
     except OverflowError:
-        return _beyond(operator.mul, a, b)
+        return _compute_exactly(operator.mul, a, b)
     if c.__class__ is int:
         return c
-    return _beyond(operator.mul, a, b) if _is_out(c) else _normal(c)
+    return _compute_exactly(operator.mul, a, b) if _may_have_lost_digits(c) else _normal(c)
 
 
 def plus(a: Number, b: Number) -> Number:
@@ -187,10 +187,10 @@ def plus(a: Number, b: Number) -> Number:
     try:
         c = a + b
     except OverflowError:
-        return _beyond(operator.add, a, b)
+        return _compute_exactly(operator.add, a, b)
     if c.__class__ is int:
         return c
-    return _beyond(operator.add, a, b) if _is_out(c) else _normal(c)
+    return _compute_exactly(operator.add, a, b) if _may_have_lost_digits(c) else _normal(c)
 
 
 def reciprocal(d: Number) -> Number:
@@ -198,7 +198,11 @@ def reciprocal(d: Number) -> Number:
     if not isinstance(d, float):
         return norm(Fraction(1) / d)
     c = 1 / d
-    return nearest(1 / Fraction(d)) if _is_out(c) and math.isfinite(d) else _exact_float(c)
+    return (
+        nearest(1 / Fraction(d))
+        if _may_have_lost_digits(c) and math.isfinite(d)
+        else _exact_float(c)
+    )
 
 
 def is_normal(value: Number) -> bool:
@@ -210,12 +214,12 @@ def is_normal(value: Number) -> bool:
     return _SMALLEST_NORMAL <= (-value if value < 0 else value) <= sys.float_info.max
 
 
-def _is_out(c: Number) -> bool:
+def _may_have_lost_digits(c: Number) -> bool:
     """Whether ``c`` is a float that may have lost its digits."""
     return isinstance(c, float) and not is_normal(c)
 
 
-def _beyond(operation: Callable[[Any, Any], Any], a: Number, b: Number) -> Number:
+def _compute_exactly(operation: Callable[[Any, Any], Any], a: Number, b: Number) -> Number:
     """The operation in exact numbers: a float where a float holds the result to all digits."""
     infinite = [x for x in (a, b) if isinstance(x, float) and not math.isfinite(x)]
     if infinite:  # against an infinity only the sign of a finite number matters
@@ -259,7 +263,11 @@ def raised(base: Number, exponent: int | Fraction) -> Number | None:
     """
     if isinstance(base, float):
         value = _raised_float(base, exponent)
-        if not _is_out(value) or not math.isfinite(base) or not isinstance(exponent, int):
+        if (
+            not _may_have_lost_digits(value)
+            or not math.isfinite(base)
+            or not isinstance(exponent, int)
+        ):
             return _exact_float(value)
         digits = abs(exponent) * sys.float_info.max_exp
         return _exact_float(value) if digits > _MOST_BITS else nearest(Fraction(base) ** exponent)

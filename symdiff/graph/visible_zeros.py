@@ -183,7 +183,7 @@ def _joined(shares: list[_Share], shape: Shape) -> tuple[Expr, bool] | None:
             groups.setdefault(share.bounds[axis], []).append(share)
         if None in groups:  # a part along the full axis, with others or alone
             continue
-        order = _in_a_row(list(groups), length)  # type: ignore[arg-type]
+        order = _sort_intervals(list(groups), length)  # type: ignore[arg-type]
         if order is None:
             continue
         lengths, operands, covered = [], [], True
@@ -207,13 +207,13 @@ def _joined(shares: list[_Share], shape: Shape) -> tuple[Expr, bool] | None:
     return None
 
 
-def _in_a_row(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
+def _sort_intervals(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
     """The intervals in order, and the gaps between them; None where they overlap or may overlap."""
     if all(isinstance(first, int) for first, _ in bounds):
         bounds.sort(key=itemgetter(0))  # two intervals with the same start overlap
     else:
         try:
-            bounds.sort(key=cmp_to_key(_behind))
+            bounds.sort(key=cmp_to_key(_compare_positions))
         except LookupError:
             return None
     intervals: list[_Bounds] = []
@@ -229,7 +229,7 @@ def _in_a_row(bounds: list[_Bounds], length: Dim) -> list[_Bounds] | None:
     return intervals
 
 
-def _behind(a: _Bounds, b: _Bounds) -> int:
+def _compare_positions(a: _Bounds, b: _Bounds) -> int:
     """1 where a is after b, -1 where it is before; LookupError where lengths decide it."""
     if is_natural(a[0] - b[1]):
         return 1
@@ -272,7 +272,7 @@ def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
         return total(nonzero) if result is None else result
     shares = []
     for c, cut, inner in pieces:
-        places = _moved(op, k, blocks(cut, x.shape), x.shape, shape)
+        places = _moved_positions(op, k, blocks(cut, x.shape), x.shape, shape)
         if places is None:
             return None
         word = tuple(range(inner.ndim))
@@ -284,7 +284,7 @@ def moved(op: ops.Linear, k: int, x: Expr, shape: Shape) -> Expr | None:
     return together(shares) if shares else None
 
 
-def _moved(
+def _moved_positions(
     op: ops.Linear, k: int, places: list[Places], before: Shape, after: Shape
 ) -> list[Places] | None:
     """Positions where the op puts the elements at ``places`` of operand k (shape ``before``)."""

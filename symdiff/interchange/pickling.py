@@ -64,18 +64,18 @@ def described(op: Op) -> tuple[Any, ...]:
         if op.__class__ is family:
             return interned, _parameters(op)
     if isinstance(op, Looped):
-        nodes = _apart(op.body, *op.symbols)
+        nodes = _own_table(op.body, *op.symbols)
         return _looped, (op.__class__, *nodes, len(op.xs), op.length, op.reverse)
     if isinstance(op, Steps):
-        return _counted, (*_apart(op.condition, op.body, *op.symbols), op.max_steps)
+        return _counted, (*_own_table(op.condition, op.body, *op.symbols), op.max_steps)
     if isinstance(op, Sized):
         of = op.held
         held = [] if of is None else [of.inner, *of.others, *of.others.values()]
         held += [] if of is None or of.steps is None else [of.steps]
-        table = _apart(op.inner, *op.symbols, *held)
+        table = _own_table(op.inner, *op.symbols, *held)
         return _sized, (*table, str(op.own), len(op.symbols), 0 if of is None else len(of.others))
     if isinstance(op, Equations):
-        nodes = _apart(*op.outputs, op.x, *op.params)
+        nodes = _own_table(*op.outputs, op.x, *op.params)
         return _equations, (op.__class__, op.name, *nodes, len(op.outputs), *op.further())
     if isinstance(op, ops.Gather | ops.Scatter):
         return _indexed, (op.__class__, op.before, op.index)
@@ -134,7 +134,7 @@ def _looped(
     return looped_op(cls, body, carry, rest[:count], rest[count:], length, reverse)
 
 
-def _apart(*nodes: Expr) -> tuple[Table, list[int]]:
+def _own_table(*nodes: Expr) -> tuple[Table, list[int]]:
     """Put nodes in a table of their own: the table of their op may contain them, too."""
     table = _Known().table(nodes)
     return table, [table.place[node] for node in nodes]
@@ -301,7 +301,7 @@ class _Current(threading.local):
 _CURRENT = _Current()
 
 
-def _known() -> _Known:
+def _current_tables() -> _Known:
     tables = None if _CURRENT.known is None else _CURRENT.known()
     if tables is None:
         tables = _Known()
@@ -324,7 +324,7 @@ def reduced(node: Expr) -> tuple[Any, ...]:
     """
     if not node.args:
         return make, (node.op, (), node.shape, node.dtype)
-    tables = _known()
+    tables = _current_tables()
     table = tables.owner(node)
     if table is None:
         table = tables.table([node])
@@ -337,7 +337,7 @@ def _entry(nodes: list[Expr], place: int) -> Expr:
 
 def together(outputs: Sequence[Expr]) -> tuple[Table, tuple[int, ...]]:
     """Put ``outputs`` in one table for a pickle; ``apart`` restores them from the two parts."""
-    table = _known().table(list(outputs))
+    table = _current_tables().table(list(outputs))
     return table, tuple(table.place[y] for y in outputs)
 
 

@@ -116,7 +116,7 @@ def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = No
 
     Symbols become the expressions of ``known``; without ``known``, scalar symbols by name.
     """
-    order = operands_first(formulas, _opened)
+    order = operands_first(formulas, _checked_operands)
     symbols = _symbols(order) if known is None else known
     done: dict[int, Expr] = {}
     for part in order:
@@ -125,11 +125,11 @@ def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = No
                 raise Unsupported(f"Symbol {part} of SymPy stands for no expression here")
             done[id(part)] = symbols[part]
         else:
-            done[id(part)] = _node(part, [done[id(operand)] for operand in _operands(part)])
+            done[id(part)] = _build_node(part, [done[id(operand)] for operand in _operands(part)])
     return [done[id(formula)] for formula in formulas]
 
 
-def _opened(part: sp.Basic) -> tuple[sp.Basic, ...]:
+def _checked_operands(part: sp.Basic) -> tuple[sp.Basic, ...]:
     """The operands of ``part``; raises Unsupported if it has no counterpart."""
     if not (part.is_Atom or isinstance(part, _OPENED)):
         raise Unsupported(
@@ -199,10 +199,10 @@ def _conditions(part: sp.Basic) -> Sequence[sp.Basic]:
     return part.args if isinstance(part, sp.And | sp.Or | sp.Xor | sp.Not) else ()
 
 
-def _node(part: sp.Basic, operands: list[Expr]) -> Expr:
+def _build_node(part: sp.Basic, operands: list[Expr]) -> Expr:
     """The node of ``part`` for the nodes of its ``_operands``."""
     if not operands:
-        return _leaf(part)
+        return _build_leaf(part)
     if isinstance(part, sp.Pow):
         if len(operands) == 1:
             return int_power(operands[0], _exponent(part.exp), True)
@@ -212,10 +212,10 @@ def _node(part: sp.Basic, operands: list[Expr]) -> Expr:
     build = _BUILT.get(part.func)
     if build is not None:
         return build(operands)
-    return _by_template(part, operands)
+    return _build_by_formula(part, operands)
 
 
-def _leaf(part: sp.Basic) -> Expr:
+def _build_leaf(part: sp.Basic) -> Expr:
     if isinstance(part, sp.Rational):
         return number_node(number.exact(part))
     if isinstance(part, sp.Float):
@@ -248,13 +248,13 @@ def _piecewise(parts: list[Expr]) -> Expr:
     return result
 
 
-def _times(parts: list[Expr]) -> Expr:
+def _multiply(parts: list[Expr]) -> Expr:
     """The product with numbers last, so that they do not separate the factors."""
     ordered = sorted(parts, key=lambda part: isinstance(part.op, ops.Sum) and not part.args)
     return reduce(operator.mul, ordered)
 
 
-def _nested(name: str) -> Callable[[list[Expr]], Expr]:
+def _combine_with(name: str) -> Callable[[list[Expr]], Expr]:
     return lambda parts: reduce(lambda a, b: primitive(name, a, b), parts)
 
 
@@ -266,21 +266,21 @@ def _logarithm(parts: list[Expr]) -> Expr:
 # Classes with any number of operands, or with truth values; other classes go by their formula.
 _BUILT: dict[type[sp.Basic], Callable[[list[Expr]], Expr]] = {
     sp.Add: lambda parts: combine("add", [(1, part) for part in parts]),
-    sp.Mul: _times,
+    sp.Mul: _multiply,
     sp.Piecewise: _piecewise,
     sp.ITE: lambda parts: select(*parts),
-    sp.And: _nested("logical_and"),
-    sp.Or: _nested("logical_or"),
-    sp.Xor: _nested("logical_xor"),
+    sp.And: _combine_with("logical_and"),
+    sp.Or: _combine_with("logical_or"),
+    sp.Xor: _combine_with("logical_xor"),
     sp.Not: lambda parts: primitive("logical_not", *parts),
-    sp.Max: _nested("maximum"),
-    sp.Min: _nested("minimum"),
+    sp.Max: _combine_with("maximum"),
+    sp.Min: _combine_with("minimum"),
     sp.log: _logarithm,
     sp.UnevaluatedExpr: lambda parts: parts[0],
 }
 
 
-def _by_template(part: sp.Basic, operands: list[Expr]) -> Expr:
+def _build_by_formula(part: sp.Basic, operands: list[Expr]) -> Expr:
     """Convert a SymPy function by its canonical formula; numbers such as an order stay."""
     arguments = tuple(
         argument if argument.is_Rational else kernel_symbol(k)
@@ -368,7 +368,7 @@ def _components(symbols: tuple[Expr, ...]) -> dict[Expr, sp.Basic]:
                 "symbol of known shape first"
             )
         shape = tuple(int(dim) for dim in x.shape)
-        _limit(f"symbol {x.name}", math.prod(shape), _COMPONENTS, "components")
+        _check_size(f"symbol {x.name}", math.prod(shape), _COMPONENTS, "components")
         names = ["_".join(map(str, (x.name, *index))) for index in np.ndindex(shape)]
         for name in names:
             if owner.setdefault(name, x) is not x:
@@ -387,7 +387,7 @@ def declared(name: str, dtype: type) -> sp.Symbol:
     return sp.Symbol(name, integer=True) if dtype is int else sp.Symbol(name, real=True)
 
 
-def _limit(what: str, size: int, most: int, unit: str) -> None:
+def _check_size(what: str, size: int, most: int, unit: str) -> None:
     if size > most:
         raise Unsupported(f"to_sympy: {what} has {size} {unit}; at most {most} are written out")
 
@@ -492,7 +492,7 @@ class Formulas(Arithmetic):
         if self.codegen and is_for_code(cls):
             assert cls.sympy is not None  # every class for code states one
             return hashed(held(cls.sympy, args))
-        return filled_in(_definition(name, _arguments(name, args)), args)
+        return filled_in(_definition(name, _kernel_arguments(name, args)), args)
 
     def select(self, node: Node, condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
         condition = condition_of(condition, node.args[0].dtype)
@@ -562,8 +562,8 @@ class Formulas(Arithmetic):
         return stand_in
 
     def check(self, node: Node, elements: int, terms: int) -> None:
-        _limit(f"{node.op.name or 'a constant'}", elements, _COMPONENTS, "components")
-        _limit(f"{node.op.name}", terms, _TERMS, "terms")
+        _check_size(f"{node.op.name or 'a constant'}", elements, _COMPONENTS, "components")
+        _check_size(f"{node.op.name}", terms, _TERMS, "terms")
 
 
 @lru_cache(maxsize=1 << 10)
@@ -577,7 +577,7 @@ def _definition(name: str, arguments: tuple[sp.Expr, ...]) -> sp.Expr:
     return formula
 
 
-def _arguments(name: str, args: Sequence[sp.Basic]) -> tuple[sp.Expr, ...]:
+def _kernel_arguments(name: str, args: Sequence[sp.Basic]) -> tuple[sp.Expr, ...]:
     """Kernel symbols, except for orders of a derivative: the definition needs their numbers."""
     cls = VOCABULARY[name]
     orders = cls.orders if issubclass(cls, Ordered) else 0

@@ -100,7 +100,7 @@ def _own_name(x: Expr, wanted: str | None = None) -> str:
     for name, other in _VECTORS.items():
         if other is x:
             return name
-    description = _described(x)
+    description = _stable_name(x)
     first = [description] if wanted is None else [wanted, description]
     tried = itertools.chain(first, (f"{description}_{k}" for k in itertools.count(1)))
     name = next(name for name in tried if _VECTORS.get(name) is None)
@@ -108,7 +108,7 @@ def _own_name(x: Expr, wanted: str | None = None) -> str:
     return name
 
 
-def _described(x: Expr) -> str:
+def _stable_name(x: Expr) -> str:
     """A name that hardly any other formula has, and that is the same in every session."""
     facts = {(y.op.name, str(y.shape), repr(getattr(y.op, "coefs", ""))) for y in topological([x])}
     return f"{OF_CONDITION}{zlib.crc32(repr(sorted(facts)).encode()):08x}"

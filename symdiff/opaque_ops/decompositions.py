@@ -50,7 +50,7 @@ __all__ = [
 _HALF = Fraction(1, 2)
 
 
-def _symmetric(a: Expr) -> Expr:
+def _symmetric_part(a: Expr) -> Expr:
     """``(a + a')/2``; a itself if its formula shows that it is symmetric."""
     back = matrix_transpose(a)
     return a if back is a else scale(_HALF, a + back)
@@ -68,13 +68,13 @@ def _column_products(a: Expr, b: Expr) -> Expr:
     return contract([(a, word), (b, word)], (*word[:-2], word[-1]))
 
 
-def _within(pattern: Expr, a: Expr) -> Expr:
+def _times_pattern(pattern: Expr, a: Expr) -> Expr:
     """Every matrix of ``a`` times ``pattern``, elementwise."""
     word = tuple(range(a.ndim))
     return contract([(pattern, word[-2:]), (a, word)], word)
 
 
-def _below(n: Dim, diagonal: int) -> Expr:
+def _lower_ones(n: Dim, diagonal: int) -> Expr:
     """Ones on and below a diagonal, zeros above it."""
     return linear(triangle_op(True, diagonal), full((n, n), 1))
 
@@ -89,11 +89,11 @@ class Cholesky(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dL = L P(L^-1 dS L^-T)``; P halves the diagonal and drops what is above (Murray, 8)."""
         solve = opaque_op(Solve)
-        half = opaque(solve, node, _symmetric(t))
+        half = opaque(solve, node, _symmetric_part(t))
         inner = opaque(solve, node, matrix_transpose(half))
         n = node.shape[-1]
-        pattern = scale(_HALF, _below(n, 0) + _below(n, -1))
-        return matrix_product(node, _within(pattern, inner))
+        pattern = scale(_HALF, _lower_ones(n, 0) + _lower_ones(n, -1))
+        return matrix_product(node, _times_pattern(pattern, inner))
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return length("n") ** 3 // 6
@@ -132,7 +132,7 @@ class Eigvalsh(Eigh, part=0):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dl_i = v_i' dS v_i`` (Giles, 3.1; Magnus and Neudecker, 8.8)."""
         v = opaque(opaque_op(Eigvecs), node.args[0])
-        return _column_products(v, matrix_product(_symmetric(t), v))
+        return _column_products(v, matrix_product(_symmetric_part(t), v))
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 2 * length("n") ** 3 // 3
@@ -148,7 +148,7 @@ class Eigvecs(Eigh, part=1):
         """``dV = V (F * V' dS V)``, ``F_ij = 1/(l_j - l_i)`` off the diagonal (Giles, 3.1)."""
         values = opaque(opaque_op(Eigvalsh), node.args[0])
         gaps = opaque(opaque_op(Gaps, -1, False), values)
-        inner = matrix_product(matrix_transpose(node), matrix_product(_symmetric(t), node))
+        inner = matrix_product(matrix_transpose(node), matrix_product(_symmetric_part(t), node))
         return matrix_product(node, mul(gaps, inner))
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -359,7 +359,7 @@ class QrFactors(Part):
         p = opaque(opaque_op(Pinv, True, None), _columns(a, q.shape[-1]))
         n = matrix_product(_columns(t, q.shape[-1]), matrix_product(p, q))
         inner = matrix_product(matrix_transpose(q), n)
-        below = _within(_below(q.shape[-1], -1), inner)
+        below = _times_pattern(_lower_ones(q.shape[-1], -1), inner)
         return q, n, inner, below - matrix_transpose(below)
 
 

@@ -60,7 +60,7 @@ class MatrixFunction(Opaque):
         """Without directions, ``f(A')`` is the transpose of ``f(A)``; a zero direction gives 0."""
         a, *directions = operands
         if not directions:
-            return _of_transposed(self, a)
+            return _transpose_of_value(self, a)
         return full(directions[0].shape, 0) if any(map(is_zero, directions)) else None
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -91,9 +91,9 @@ class Expm(MatrixFunction):
         inherited = super().identity(*operands)
         if inherited is not None or not directions:
             return inherited
-        core = _matrix_of(a)
+        core = _varying_factor(a)
         for e in directions:
-            factor = _matrix_of(e)
+            factor = _varying_factor(e)
             if factor is not core and factor is not _IDENTITY:
                 return None
         result = opaque(self, a)
@@ -130,13 +130,13 @@ class Sqrtm(Opaque):
 
     def identity(self, *operands: Expr) -> Expr | None:
         """The square root of A' is the transpose of the square root of A."""
-        return _of_transposed(self, operands[0])
+        return _transpose_of_value(self, operands[0])
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 14 * length("n") ** 3
 
 
-def _of_transposed(op: Opaque, a: Expr) -> Expr | None:
+def _transpose_of_value(op: Opaque, a: Expr) -> Expr | None:
     """``f(A')`` as the transpose of ``f(A)``; None if ``a`` is no transpose."""
     back = matrix_transpose(a)
     transposed = len(a.args) == 1 and a.args[0] is back
@@ -146,7 +146,7 @@ def _of_transposed(op: Opaque, a: Expr) -> Expr | None:
 _IDENTITY = object()
 
 
-def _matrix_of(x: Expr) -> object:
+def _varying_factor(x: Expr) -> object:
     """The single factor of x that varies within a matrix; the other factors multiply it."""
     candidates: list[object] = []
     stack: list[tuple[Expr, int | Fraction]] = [(x, 1)]
@@ -159,7 +159,7 @@ def _matrix_of(x: Expr) -> object:
             stack.append((base, p))
         elif isinstance(op, ops.Product):
             stack.extend((z, p * q) for z, q in zip(y.args, op.exponents, strict=True))
-        elif isinstance(op, ops.Contract) and not op.sums and _outside(op):
+        elif isinstance(op, ops.Contract) and not op.sums and _creates_last_axes(op):
             if op.out[-1] == op.out[-2]:
                 candidates.append(_IDENTITY)
         else:
@@ -167,6 +167,6 @@ def _matrix_of(x: Expr) -> object:
     return candidates[0] if len(candidates) == 1 else x
 
 
-def _outside(op: ops.Contract) -> bool:
+def _creates_last_axes(op: ops.Contract) -> bool:
     """Whether no operand has the last two labels: an identity, or a broadcast."""
     return len(op.letters) < 2 and all(k not in word for word in op.letters for k in op.out[-2:])

@@ -42,7 +42,9 @@ def stretched(y: Expr, x: Expr) -> Expr:
     return contract([(y, word[:-1])], word, dict(enumerate(x.shape)))
 
 
-def _of_one(node: Expr, t: Expr, weight: Callable[[list[Places], range], Expr]) -> Expr | None:
+def _differential_at_one(
+    node: Expr, t: Expr, weight: Callable[[list[Places], range], Expr]
+) -> Expr | None:
     """The differential if visibly one position of the last axis varies: its weighted tangent."""
     pieces = parts(t)
     if len(pieces) != 1:
@@ -78,7 +80,7 @@ class Prod(Opaque):
                 factors = [linear(concat_op(-1, tuple(map(len, sides))), *factors)]
             return opaque(self, factors[0]) if factors else number_node(1)
 
-        share = _of_one(node, t, others)
+        share = _differential_at_one(node, t, others)
         return weighted(opaque(opaque_op(ProdOthers), x), t, 1) if share is None else share
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -116,7 +118,7 @@ class ProdOthers(Opaque):
         return [of.product(x[:i] + x[i + 1 :]) for i in range(len(x))]
 
 
-def _equal_in(name: str) -> Pointwise:
+def _equality_test(name: str) -> Pointwise:
     """An equality test with the extreme, as a node that marks a choice in a derivative."""
     equal = PRIMITIVES["equal"]
     return pointwise_op(f"equal_in_{name}", equal.formula, 2, bool, primitive=False, decides=name)
@@ -134,7 +136,7 @@ class Extreme(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dy = sum over the m ties x_j = y of dx_j / m``."""
         x = node.args[0]
-        ties = pointwise(_equal_in(self.name), x, stretched(node, x))
+        ties = pointwise(_equality_test(self.name), x, stretched(node, x))
         # If there is a nan it is the extreme, though it equals nothing.
         ties = primitive("logical_or", ties, primitive("not_equal", x, x))
         word = tuple(range(x.ndim))
@@ -195,7 +197,7 @@ class LogSumExp(Opaque):
             chosen = contract([(block(x, [*rows, place]), word)], word[:-1])
             return primitive("exp", chosen - block(node, rows))
 
-        share = _of_one(node, t, weight)
+        share = _differential_at_one(node, t, weight)
         if share is not None:
             return share
         return weighted(primitive("exp", x - stretched(node, x)), t, 1)

@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-def _before(x: Expr, reverse: bool = False) -> Expr:
+def _shifted(x: Expr, reverse: bool = False) -> Expr:
     """``x_(i-1)`` along the last axis, or ``x_(i+1)``; 0 beyond the ends."""
     return linear(shift_op(-1 if reverse else 1), x)
 
@@ -79,7 +79,7 @@ class Take(Opaque):
         return opaque(put_op(x.shape[-1]), g, index)
 
     def needs(self, *operands: Expr) -> list[tuple[Dim, str]]:
-        return _places_needed(operands[0].shape[-1], operands[1])
+        return _bounds_of_indices(operands[0].shape[-1], operands[1])
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
         return 0
@@ -101,7 +101,7 @@ def _gather(length: Dim, index: Expr) -> Linear | None:
     return gather_op((*batch, length), lines + places % max(length, 1))
 
 
-def _places_needed(length: Dim, index: Expr) -> list[tuple[Dim, str]]:
+def _bounds_of_indices(length: Dim, index: Expr) -> list[tuple[Dim, str]]:
     """The lengths that must not be negative if constant indices are in bounds of a named axis."""
     numbers: Any = index.op.value if isinstance(index.op, Constant) else number_of(index)
     if numbers is None or not isinstance(length, Length) or not np.size(numbers):
@@ -133,7 +133,7 @@ class Put(Opaque):
         return put_op(*lengths((self.length,)))
 
     def needs(self, *operands: Expr) -> list[tuple[Dim, str]]:
-        return _places_needed(self.length, operands[1])
+        return _bounds_of_indices(self.length, operands[1])
 
     def writes_zeros(self, *operands: Expr) -> bool:
         index = operands[1]  # an order contains each index once
@@ -223,8 +223,8 @@ class Cumprod(Opaque):
         x = node.args[0]
         # 1 at index 0.  The square keeps it a separate factor: as a number in a sum it would merge
         # with the other term, and p - 1 + 1 loses the digits of a small p.
-        first = int_power(1 - _before(_ones(x)), 2)
-        previous = _before(node) + first
+        first = int_power(1 - _shifted(_ones(x)), 2)
+        previous = _shifted(node) + first
         return opaque(recurrence_op(reverse=False), x, mul(previous, t))
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:
@@ -245,8 +245,8 @@ class LogCumSumExp(Opaque):
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``dy_i = exp(y_(i-1) - y_i) dy_(i-1) + exp(x_i - y_i) dx_i``."""
         x = node.args[0]
-        first = primitive("equal", _before(_ones(x)), number_node(0))
-        step = select(first, full(x.shape, 0), _before(node) - node)
+        first = primitive("equal", _shifted(_ones(x)), number_node(0))
+        step = select(first, full(x.shape, 0), _shifted(node) - node)
         share = mul(primitive("exp", x - node), t)
         return opaque(recurrence_op(reverse=False), primitive("exp", step), share)
 
@@ -276,12 +276,12 @@ class Recurrence(Opaque):
 
     def differential(self, node: Expr, k: int, t: Expr) -> Expr:
         """``ds_i = a_i ds_(i-1) + da_i s_(i-1) + db_i``."""
-        share = mul(t, _before(node, reverse=self.reverse))
+        share = mul(t, _shifted(node, reverse=self.reverse))
         return opaque(self, node.args[0], share)
 
     def transposed(self, node: Expr, k: int, g: Expr) -> Expr:
         """``r_i = a_(i+1) r_(i+1) + g_i``."""
-        a = _before(node.args[0], reverse=not self.reverse)
+        a = _shifted(node.args[0], reverse=not self.reverse)
         return opaque(recurrence_op(not self.reverse), a, g)
 
     def cost(self, length: Callable[[str], int], operands: int) -> int:

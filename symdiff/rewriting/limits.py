@@ -34,7 +34,7 @@ __all__ = ["limit", "series"]
 
 _MOST_TERMS = 30
 _PARAMETERS = 40  # the number of random points for the other symbols
-_TOLD = 3  # the number of conclusive points that end the check
+_CONCLUSIVE = 3  # the number of conclusive points that end the check
 _DOUBT = 1000  # factor of random rounding errors beyond which a difference is real
 _NEAR, _NEARER = 40, 80  # bits of the distances at which a remainder is measured
 _FRACTION = 0.125  # the tolerance of an exponent: logarithms change a measured one by less
@@ -78,7 +78,7 @@ def series(f: Operand, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
     def of(part: Any) -> Any:
         quotient = part.replace(sp.sinc, lambda t: sp.sin(t) / t)  # SymPy leaves sinc unexpanded
         terms = quotient.series(variable, point, n).removeO()
-        if not _is_below(terms, variable, point, n):
+        if not _has_terms_below(terms, variable, point, n):
             raise Unsupported(
                 f"series: SymPy returned {terms}, and not all of its terms are below {n}"
             )
@@ -86,7 +86,7 @@ def series(f: Operand, x: Expr, x0: Operand = 0, n: int = 6) -> Expr:
 
     terms = way.each(approach.parts, of)
     result = way.back(terms, approach.f.shape, float)
-    approach.check(result, (1, -1), lambda side, k: _falls(side, k, n))
+    approach.check(result, (1, -1), lambda side, k: _remainder_falls(side, k, n))
     return way.rounded(result)
 
 
@@ -128,7 +128,7 @@ def limit(f: Operand, x: Expr, x0: Operand, dir: Literal["+", "-", "+-"] = "+") 
     result = approach.way.back(answer, approach.f.shape, float)
     signs = [1 if value == sp.oo else -1 if value == -sp.oo else 0 for value in answer]
     sides = {"+": (1,), "-": (-1,), "+-": (1, -1)}[dir]
-    approach.check(result, sides, lambda side, k: _arrives(side, k, signs[k]))
+    approach.check(result, sides, lambda side, k: _values_approach(side, k, signs[k]))
     return approach.way.rounded(result)
 
 
@@ -175,7 +175,7 @@ class _Approach:
                         f"it as {self.x!r} goes to {self.x0!r}{whence}"
                     )
                 settled = [n + bool(answer) for n, answer in zip(settled, answers, strict=True)]
-            if min(settled) >= _TOLD:
+            if min(settled) >= _CONCLUSIVE:
                 return
         if not min(settled):
             raise Unsupported(
@@ -229,7 +229,7 @@ class _Side:
             return value[0][0] + plain_number(away)
 
 
-def _falls(way: _Side, k: int, n: int) -> bool | None:
+def _remainder_falls(way: _Side, k: int, n: int) -> bool | None:
     """Whether the difference falls as distance**n, and is 0 at the point itself."""
     digits = math.ceil((n + 6) * _NEARER * math.log10(2)) + 60
     a, b, error = way.at(_NEAR, digits, k)
@@ -253,7 +253,7 @@ def _falls(way: _Side, k: int, n: int) -> bool | None:
     return True
 
 
-def _is_below(formula: Any, variable: Any, point: object, n: int) -> bool:
+def _has_terms_below(formula: Any, variable: Any, point: object, n: int) -> bool:
     """Whether a formula is a sum of terms in powers below n of the distance and its logarithm."""
     t = sp.Dummy("t", positive=True)
     where = 1 / t if point is sp.oo else -1 / t if point is -sp.oo else point + t
@@ -270,7 +270,7 @@ def _is_below(formula: Any, variable: Any, point: object, n: int) -> bool:
     return True
 
 
-def _arrives(way: _Side, k: int, infinite: int) -> bool | None:
+def _values_approach(way: _Side, k: int, infinite: int) -> bool | None:
     """Whether values approach the limit, or grow without bound for an ``infinite`` sign."""
     digits = 2 * math.ceil(_LADDER[-1] * math.log10(2))
     errors: list[Any] = []  # for an infinite limit, the values

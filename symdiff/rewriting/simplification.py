@@ -70,7 +70,7 @@ def expand(f: Operand) -> Expr:
     >>> sd.expand((x + y) * (x - 2 * y)) is x**2 - x * y - 2 * y**2
     True
     """
-    return changed("expand", f, _expanded)
+    return changed("expand", f, _expand_bounded)
 
 
 @of_each
@@ -109,14 +109,14 @@ def collect(f: Operand, x: Operand | Sequence[Operand]) -> Expr:
     return changed("collect", f, lambda part, *given: sp.collect(part, list(given)), *by)
 
 
-def _expanded(formula: object) -> Any:
-    terms = _terms(formula)
+def _expand_bounded(formula: object) -> Any:
+    terms = _expanded_terms(formula)
     if terms > _TERMS:
         raise Unsupported(f"expand: a result of up to {terms} terms; at most {_TERMS} are written")
     return sp.expand(formula)
 
 
-def _terms(formula: object) -> int:
+def _expanded_terms(formula: object) -> int:
     """The largest possible number of terms of the expanded formula, or of an argument in it."""
     counts: dict[Any, int] = {}
     most = 1

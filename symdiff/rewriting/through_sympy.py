@@ -133,7 +133,7 @@ class Carried:
     def back(self, formulas: list[Any], shape: tuple[Any, ...], dtype: type) -> Expr:
         """The expression of these components; raises Unsupported if one has no counterpart."""
         try:
-            parts = [_of_kind(self.name, part, dtype) for part in lifted(formulas, self.known)]
+            parts = [_check_dtype(self.name, part, dtype) for part in lifted(formulas, self.known)]
         except Unsupported as error:
             raise Unsupported(
                 f"{self.name}: SymPy's result cannot be carried back: {error}"
@@ -142,7 +142,7 @@ class Carried:
 
     def rounded(self, f: Expr) -> Expr:
         """``f`` with the fractions that came from floats as floats again."""
-        return f if self.exact else _rounded(f)
+        return f if self.exact else _round_fractions(f)
 
 
 class _Exact(Formulas):
@@ -220,7 +220,7 @@ def bounded(name: str, function: Callable[[], Any]) -> Any:
         sys.setprofile(before)
 
 
-def _of_kind(name: str, part: Expr, dtype: type) -> Expr:
+def _check_dtype(name: str, part: Expr, dtype: type) -> Expr:
     if dtype is bool and part.dtype is not bool:
         return not_equal(part, 0)
     if dtype is int and part.dtype is not int:
@@ -228,21 +228,21 @@ def _of_kind(name: str, part: Expr, dtype: type) -> Expr:
     return part
 
 
-def _rounded(f: Expr) -> Expr:
+def _round_fractions(f: Expr) -> Expr:
     done: dict[Expr, Expr] = {}
     for node in topological([f]):
         args = tuple([done[arg] for arg in node.args])
         op = node.op
         if isinstance(op, ops.Sum):
-            terms = [(_float(c), a) for c, a in zip(op.coefs, args, strict=True)]
-            const = [(1, number_node(_float(op.const)))] if op.const else []
+            terms = [(_rounded_number(c), a) for c, a in zip(op.coefs, args, strict=True)]
+            const = [(1, number_node(_rounded_number(op.const)))] if op.const else []
             done[node] = combine("add", [*terms, *const]) if args or const else node
         else:
             done[node] = rebuild(node, args)
     return done[f]
 
 
-def _float(c: Number) -> Number:
+def _rounded_number(c: Number) -> Number:
     return float(c) if isinstance(c, Fraction) and c.denominator > _ROUNDED else c
 
 

@@ -63,7 +63,7 @@ def choice(condition: sp.Basic, a: sp.Basic, b: sp.Basic) -> sp.Basic:
     if (within := arms(b)) and within[0] is condition:
         b = within[2]
     elif within and _same(a, within[1]):
-        return choice(_either(condition, within[0]), a, within[2])
+        return choice(_disjunction(condition, within[0]), a, within[2])
     if _same(a, b):
         return a
     pairs = [raw(ExprCondPair, a, condition), raw(ExprCondPair, b, sp.true)]
@@ -87,7 +87,7 @@ def power(base: sp.Basic, p: sp.Basic) -> sp.Basic:
     root, exponent, degree = as_power(base)
     if degree == 1:
         return hashed(held(sp.Pow, [base, p]))
-    return _raised(root, exponent * p, degree * p.q)
+    return _raise_power(root, exponent * p, degree * p.q)
 
 
 def as_power(factor: sp.Basic) -> tuple[sp.Basic, sp.Basic, int]:
@@ -101,7 +101,7 @@ def as_power(factor: sp.Basic) -> tuple[sp.Basic, sp.Basic, int]:
     return base, exponent, exponent.q
 
 
-def _raised(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
+def _raise_power(base: sp.Basic, exponent: sp.Basic, degree: int) -> sp.Basic:
     """A power; an integer power of a root keeps the root, which is nan for negative bases."""
     if exponent.is_Integer and degree > 1:
         base = hashed(held(sp.Pow, [base, sp.Rational(1, degree)]))
@@ -124,7 +124,7 @@ def gathered(factors: Iterable[sp.Basic]) -> list[sp.Basic]:
     return [
         same[0][0]
         if len(same) == 1
-        else _raised(same[0][1], sum(x[2] for x in same), math.lcm(*(x[3] for x in same)))
+        else _raise_power(same[0][1], sum(x[2] for x in same), math.lcm(*(x[3] for x in same)))
         for same in powers.values()
     ]
 
@@ -150,15 +150,15 @@ class Poles:
         stack = [formula]
         while stack:
             part = stack[-1]
-            operands = _chosen(part)
+            operands = _value_operands(part)
             waiting = [x for x in operands if id(x) not in self.known]
             if not waiting:
                 stack.pop()
-                self.known[id(part)] = self._of(part, operands), part
+                self.known[id(part)] = self._poles_of_part(part, operands), part
             stack += waiting
         return self.known[id(formula)][0]
 
-    def _of(self, part: sp.Basic, operands: Sequence[sp.Basic]) -> frozenset[int] | None:
+    def _poles_of_part(self, part: sp.Basic, operands: Sequence[sp.Basic]) -> frozenset[int] | None:
         result: frozenset[int] = frozenset()
         if isinstance(part, sp.Pow) and not part.exp.is_Rational:
             return None
@@ -189,7 +189,7 @@ def _positive(formula: sp.Basic) -> bool:
     return all(isinstance(x, sp.exp) or (x.is_Rational and x > 0) for x in terms)
 
 
-def _chosen(formula: sp.Basic) -> Sequence[sp.Basic]:
+def _value_operands(formula: sp.Basic) -> Sequence[sp.Basic]:
     """The operands that contribute to the value, without conditions and exponents."""
     if isinstance(formula, sp.Piecewise):
         return [pair.args[0] for pair in formula.args]
@@ -211,21 +211,23 @@ def raw(cls: type[sp.Basic], *args: sp.Basic) -> sp.Basic:
     return hashed(node)
 
 
-def _exclusive(conditions: Sequence[sp.Basic]) -> sp.Basic:
+def _xor(conditions: Sequence[sp.Basic]) -> sp.Basic:
     """Write Xor out: SymPy's Xor sorts its operands at each access."""
     result, *further = conditions
     for other in further:
-        result = _either(_both(result, negated(other)), _both(negated(result), other))
+        result = _disjunction(
+            _conjunction(result, negated(other)), _conjunction(negated(result), other)
+        )
     return result
 
 
-def _both(a: sp.Basic, b: sp.Basic) -> sp.Basic:
+def _conjunction(a: sp.Basic, b: sp.Basic) -> sp.Basic:
     if sp.false in (a, b):
         return sp.false
     return b if a == sp.true else a if b == sp.true else raw(sp.And, a, b)
 
 
-def _either(a: sp.Basic, b: sp.Basic) -> sp.Basic:
+def _disjunction(a: sp.Basic, b: sp.Basic) -> sp.Basic:
     if sp.true in (a, b):
         return sp.true
     return b if a == sp.false else a if b == sp.false else raw(sp.Or, a, b)
@@ -241,9 +243,9 @@ def negated(condition: sp.Basic) -> sp.Basic:
 _LATTICE = (sp.Max, sp.Min, sp.And, sp.Or)
 
 LOGIC: dict[str, Callable[..., sp.Basic]] = {
-    "logical_and": _both,
-    "logical_or": _either,
-    "logical_xor": lambda a, b: _exclusive([a, b]),
+    "logical_and": _conjunction,
+    "logical_or": _disjunction,
+    "logical_xor": lambda a, b: _xor([a, b]),
     "logical_not": negated,
 }
 
@@ -271,7 +273,7 @@ def filled_in(formula: sp.Basic, args: Sequence[sp.Basic]) -> sp.Basic:
 def unevaluated(cls: type[sp.Basic], args: list[sp.Basic]) -> sp.Basic:
     """``cls(*args)``, evaluated only where numbers decide."""
     if cls is sp.Xor:
-        return _exclusive(args)
+        return _xor(args)
     if issubclass(cls, sp.Rel) and all(arg.is_Rational for arg in args):
         return cls(*args)  # SymPy cannot substitute in an undecided one
     if cls in (sp.And, sp.Or):

@@ -69,7 +69,7 @@ def batch(
     ys = [outputs] if isinstance(outputs, Expr) else list(outputs)
     by_symbol = named("batch", free_symbols(ys), replacements, strict=True)
     values = {x: as_expr(value) for x, value in by_symbol.items()}
-    results = batched(ys, values, _length(values))
+    results = batched(ys, values, _new_length(values))
     return tuple(results) if many else results[0]
 
 
@@ -87,13 +87,13 @@ def batched(outputs: Sequence[Expr], values: Mapping[Expr, Expr], length: Dim) -
         if node in values:
             done[node] = values[node], True
         elif any(done[x][1] for x in node.args):
-            done[node] = _batched(node, [done[x] for x in node.args], length), True
+            done[node] = _batch_node(node, [done[x] for x in node.args], length), True
         else:
             done[node] = node, False
     return [led(*done[y], length) for y in outputs]
 
 
-def _length(values: Mapping[Expr, Expr]) -> Dim:
+def _new_length(values: Mapping[Expr, Expr]) -> Dim:
     """The length of the new axis; raises ShapeError if values disagree."""
     length: Dim | None = None
     for x, value in values.items():
@@ -118,7 +118,7 @@ def led(x: Expr, has: bool, length: Dim) -> Expr:
     return x if has else broadcast_to(x, (length, *x.shape))
 
 
-def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def _batch_node(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """Apply ``node`` to operands of which some have the new axis."""
     op = node.op
     rule = _RULES.get(op.__class__)

@@ -44,7 +44,7 @@ def known_lengths(
     }
 
 
-def of_lengths(
+def bind_lengths(
     what: str, bodies: Sequence[Expr], symbols: Sequence[Expr], known: Mapping[str, Dim]
 ) -> tuple[list[Expr], list[Expr]]:
     """Bodies with known lengths, and the fresh symbols that they are over.

@@ -128,15 +128,15 @@ class CheckpointsRule(ScanRule):
     def values(self) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
         """The values of the body's symbols: carry and xs in each step, and the params."""
         o = self.op.opened
-        before, _, columns, params = self._operands()
+        before, _, columns, params = self._states_and_operands()
         xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
         return xs, dict(zip(o.params, params, strict=True))
 
-    def _backward(self, g: Flow, wanted: Sequence[int]) -> tuple[Expr, _Shares]:
+    def _backward(self, g: Flow, wanted: Sequence[int]) -> tuple[Expr, _Layout]:
         """One array with the cotangents of the requested operands, and their positions in it."""
         op, n = self.op, int(self.op.length)
         o, lead = op.opened, g.expr.ndim - self.node.ndim
-        start = self._of_state(g, lead, 0 if op.reverse else n)
+        start = self._cotangent_of_state(g, lead, 0 if op.reverse else n)
         rest = part(g.expr, *((1, n + 1) if op.reverse else (0, n)), lead)
         mark = left_out(start)  # the last state reaches every step
         symbols = (o.carry, *[(*o.xs, *o.params)[k - 1] for k in wanted if k])
@@ -177,10 +177,10 @@ class CheckpointsRule(ScanRule):
                 width += product(flow.expr.shape)
         steps, rows = replaced(steps, params), replaced(rows, params)
         result = fold(steps, rows, carried, inits, xs, n, not op.reverse)
-        return result, _Shares(places, size, width, mark)
+        return result, _Layout(places, size, width, mark)
 
 
-class _Shares(NamedTuple):
+class _Layout(NamedTuple):
     """Offsets and shapes of the cotangents in one array, and their mark."""
 
     places: dict[int, tuple[Any, Shape]]  # for xs, the offset within the row of a step
@@ -249,13 +249,13 @@ def fold(
         for (i, j), shape in zip(itertools.pairwise(ends), shapes, strict=True)
     ]
     (*outputs,) = replaced([*steps, *rows], dict(zip(carried, parts, strict=True)))
-    body = _flat(outputs)
+    body = _join_flat(outputs)
     (body,), params = captured([as_real(body)], carry, xs)
     op = looped_op(Fold, body, carry, [*xs], [*params.values()], length, reverse)
-    return opaque(op, _flat(inits), *map(as_numeric, xs.values()), *params)
+    return opaque(op, _join_flat(inits), *map(as_numeric, xs.values()), *params)
 
 
-def _flat(xs: Sequence[Expr]) -> Expr:
+def _join_flat(xs: Sequence[Expr]) -> Expr:
     return concat([reshape(x, product(x.shape)) for x in xs])
 
 
@@ -270,7 +270,7 @@ class FoldRule(JointStatement):
         flat, symbols = FoldRule(node, 0)._plain()
         seeds = {symbols[k]: t for k, t in tangents.items()}
         flow = pushforward(topological([flat]), [flat], seeds)[0]
-        return [] if flow is None else [FoldRule(node, 0)._at_operands(flow)]
+        return [] if flow is None else [FoldRule(node, 0)._substitute_operands(flow)]
 
     @staticmethod
     def pulled(node: Expr, g: Flow, places: Sequence[int]) -> Mapping[int, Flow]:
@@ -278,7 +278,7 @@ class FoldRule(JointStatement):
         flat, symbols = FoldRule(node, 0)._plain()
         flows = pullback([flat], [symbols[k] for k in places], [g])
         gradients = {k: flow for k, flow in zip(places, flows, strict=True) if flow is not None}
-        exprs = at_operands(node, [flow.expr for flow in gradients.values()])
+        exprs = substitute_operands(node, [flow.expr for flow in gradients.values()])
         return {k: Flow(x, gradients[k].mark) for k, x in zip(gradients, exprs, strict=True)}
 
     def _plain(self) -> tuple[Expr, list[Expr]]:
@@ -286,11 +286,11 @@ class FoldRule(JointStatement):
         assert isinstance(op, Fold)
         return op.plain
 
-    def _at_operands(self, flow: Flow) -> Flow:
-        return Flow(at_operands(self.node, [flow.expr])[0], flow.mark)
+    def _substitute_operands(self, flow: Flow) -> Flow:
+        return Flow(substitute_operands(self.node, [flow.expr])[0], flow.mark)
 
 
-def at_operands(node: Expr, outputs: Sequence[Expr]) -> list[Expr]:
+def substitute_operands(node: Expr, outputs: Sequence[Expr]) -> list[Expr]:
     """Substitute a node's operands for the symbols of ``plain``."""
     op = node.op
     assert isinstance(op, Fold)
@@ -298,7 +298,7 @@ def at_operands(node: Expr, outputs: Sequence[Expr]) -> list[Expr]:
     return replaced(outputs, {flat: node, **dict(zip(symbols, node.args, strict=True))})
 
 
-def _batched_fold(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def _batch_fold(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """Batch the equivalent scan that stores every carry."""
     op = node.op
     assert isinstance(op, Fold)
@@ -316,7 +316,7 @@ def _kinks(node: Expr) -> list[Kink]:
     op = node.op
     assert isinstance(op, Fold)
     return [
-        Kink(kink.name, *at_operands(node, [kink.operand, kink.hit]))
+        Kink(kink.name, *substitute_operands(node, [kink.operand, kink.hit]))
         for kink in kinks_in([op.plain[0]])
     ]
 
@@ -324,6 +324,6 @@ def _kinks(node: Expr) -> list[Kink]:
 register(Checkpoints, CheckpointsRule)
 register(Fold, FoldRule)
 batching.register(Checkpoints, batched_scan)
-batching.register(Fold, _batched_fold)
+batching.register(Fold, _batch_fold)
 kinks.register(Checkpoints, kinks_of_scan)
 kinks.register(Fold, _kinks)

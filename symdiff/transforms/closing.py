@@ -55,7 +55,7 @@ def filled_up(outputs: Sequence[Expr]) -> Filled | None:
     shapes = [y.shape for y in outputs]
     counts = [name for name in conditions if any(name in _names(shape) for shape in shapes)]
     counted = [summed(conditions[name]) for name in counts]
-    filled = closed([*map(_filled, outputs), *counted])
+    filled = closed([*map(_pad_to_bounds, outputs), *counted])
     real = [as_real(x) if is_real(y) else x for x, y in zip(filled, outputs, strict=False)]
     return Filled([*real, *filled[len(real) :]], shapes, counts)
 
@@ -86,13 +86,13 @@ def closed(outputs: Sequence[Expr], over: Sequence[Expr] | None = None) -> list[
             length_name = next((name for name in conditions if name in _names(y.shape)), None)
             if length_name is not None:
                 raise Unsupported(
-                    f"{_shown(conditions[length_name])}: how many places there are is known when a "
-                    "formula runs; here its length has to be known: sum over the axis, or use where"
+                    f"{_condition_text(conditions[length_name])}: the number of places is known "
+                    "only at run time, and a length is needed here: sum over the axis, or use where"
                 )
         # The last condition first: no other condition depends on the elements that it selects.
         length_name = [*conditions][-1]
         exprs = with_lengths(
-            "getitem", exprs, _sunk(nodes, length_name, conditions[length_name]), {}
+            "getitem", exprs, _replace_sums(nodes, length_name, conditions[length_name]), {}
         )
 
 
@@ -108,7 +108,7 @@ def _conditions(nodes: Sequence[Expr]) -> dict[str, Expr]:
     return vectors
 
 
-def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
+def _replace_sums(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
     """Replacements without the length ``own`` for the first nodes that sum it away."""
     inside: set[Expr] = set()  # nodes that have the length
     reached: set[Expr] = set()  # sinks, and nodes that depend on one
@@ -117,7 +117,7 @@ def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
         behind = not reached.isdisjoint(x.args)
         if own in _names(x.shape):
             inside.add(x)
-        elif own in _told_by(x) or not inside.isdisjoint(x.args):
+        elif own in _names_in_size(x) or not inside.isdisjoint(x.args):
             if not behind:
                 sinks.append(x)
             behind = True
@@ -130,13 +130,15 @@ def _sunk(nodes: Sequence[Expr], own: str, vector: Expr) -> dict[Expr, Expr]:
     replacements = {x: number for x in sinks if isinstance(x.op, ops.Size) and x.op.name == own}
     integers = [x for x in sinks if x.dtype is not float and x not in replacements]
     for group in ([real] if real else []) + [[x] for x in integers]:
-        value = _taken(group, own, inside, count)
+        value = _compute_group(group, own, inside, count)
         parts = unpacked(value, [x.shape for x in group])
-        replacements.update({x: _of_kind(x, part) for x, part in zip(group, parts, strict=True)})
+        replacements.update(
+            {x: _convert_to_dtype(x, part) for x, part in zip(group, parts, strict=True)}
+        )
     return replacements
 
 
-def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> Expr:
+def _compute_group(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> Expr:
     """Compute the nodes of ``group`` in one ``Sized``, whose operands are the nodes outside."""
     place: dict[Expr, Expr] = {}
     operands: dict[Expr, Expr] = {}
@@ -165,45 +167,45 @@ def _taken(group: Sequence[Expr], own: str, inside: set[Expr], count: Expr) -> E
     return sized(packed(parts), Length(own), operands, count)
 
 
-def _of_kind(x: Expr, value: Expr) -> Expr:
+def _convert_to_dtype(x: Expr, value: Expr) -> Expr:
     """Convert a real value to the dtype of x."""
     if x.dtype is bool:
         return primitive("not_equal", value, number_node(0))
     return value if x.dtype is float else opaque(ops.converted_op("int64"), value)
 
 
-def _filled(x: Expr) -> Expr:
+def _pad_to_bounds(x: Expr) -> Expr:
     """Pad x with zeros at the end of each axis, up to the lengths of conditions."""
     names = {name: of.shape[0] for name, of in _conditions(topological([x])).items()}
     result = as_numeric(x)
     for axis, dim in enumerate(x.shape):
-        most = _most(dim, names)
+        most = _largest_length(dim, names)
         if most != dim:
             lines = moveaxis(result, axis, -1)
             result = moveaxis(opaque(opaque_ops.put_op(most), lines, arange(0, dim)), -1, axis)
     if result is as_numeric(x):
         return x
-    return result if is_real(x) else _of_kind(x, result)
+    return result if is_real(x) else _convert_to_dtype(x, result)
 
 
-def _most(dim: Any, names: Mapping[str, Any]) -> Any:
+def _largest_length(dim: Any, names: Mapping[str, Any]) -> Any:
     """The largest possible value of a length."""
     while isinstance(dim, Length) and any(name in names for name in dim.names):
         # A bound for a length that falls with the count is not its value at the longest count.
         falls = any(c < 0 for monomial, c in dim.terms if monomial)
         if falls or not names.keys() >= {*dim.names}:
             raise Unsupported(
-                f"an axis of length {dim}: nobody knows how long it may become; sum over it"
+                f"an axis of length {dim}: its largest length is unknown; sum over it"
             )
         dim = dim.replaced(names)
     return dim
 
 
-def _shown(vector: Expr) -> str:
+def _condition_text(vector: Expr) -> str:
     return f"nonzero({vector})"
 
 
-def _told_by(x: Expr) -> tuple[str, ...]:
+def _names_in_size(x: Expr) -> tuple[str, ...]:
     return Length(x.op.name).names if isinstance(x.op, ops.Size) else ()
 
 
@@ -211,11 +213,11 @@ def _names(shape: Iterable[Dim]) -> set[str]:
     return {name for dim in shape if isinstance(dim, Length) for name in dim.names}
 
 
-def _batched(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def _refuse_batch(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     raise Unsupported(
-        "batch: a condition takes other elements in each part of a batch, and not as many: use "
-        "sd.where, which keeps shapes, or sd.scan, which takes one part after the other"
+        "batch: a condition selects a different number of elements in each part of a batch; use "
+        "sd.where, which keeps shapes, or sd.scan, which processes one part after the other"
     )
 
 
-batching.register(opaque_ops.Nonzero, _batched)
+batching.register(opaque_ops.Nonzero, _refuse_batch)

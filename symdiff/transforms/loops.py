@@ -73,15 +73,15 @@ def scan(
     >>> sums.shape, sd.grad(last, x).shape
     (('n',), ('n',))
     """
-    carried, columns = _carried("scan", init), list(map(as_expr, leaves_of(xs)))
-    n = _length(xs, columns, length)
-    steps = _steps_kept(checkpoint, n)
+    carried, columns = _check_first_carry("scan", init), list(map(as_expr, leaves_of(xs)))
+    n = _step_count(xs, columns, length)
+    steps = _segment_length(checkpoint, n)
     if steps:
-        return _in_segments(f, init, xs, n, reverse, steps)
-    return _scanned(f, init, carried, xs, columns, n, reverse)
+        return _scan_segments(f, init, xs, n, reverse, steps)
+    return _scan_body(f, init, carried, xs, columns, n, reverse)
 
 
-def _scanned(
+def _scan_body(
     f: Callable[..., Any],
     init: Any,
     carried: Sequence[Expr],
@@ -98,7 +98,7 @@ def _scanned(
     pair = f(like(init, iter(before)), None if xs is None else like(xs, iter(each)))
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise TypeError(f"scan: f returned {shown(pair)}; expected a pair, the next carry and y")
-    values, y = _checked("scan", "f", init, shapes, pair[0]), pair[1]
+    values, y = _check_carry("scan", "f", init, shapes, pair[0]), pair[1]
     both = closed([*values, *map(as_expr, leaves_of(y))], [carry, *each])
     values, outputs = both[: len(values)], both[len(values) :]
     # Compute the loop first: ys then need no second pass through the body.
@@ -127,7 +127,7 @@ def _scanned(
     return last, like(y, iter(stacked))
 
 
-def _steps_kept(checkpoint: bool | int, n: Dim) -> int:
+def _segment_length(checkpoint: bool | int, n: Dim) -> int:
     """The steps of a segment; 0 without checkpoints."""
     if checkpoint is False:
         return 0
@@ -145,7 +145,7 @@ def _steps_kept(checkpoint: bool | int, n: Dim) -> int:
     return int(checkpoint)
 
 
-def _in_segments(
+def _scan_segments(
     f: Callable[..., Any], init: Any, xs: Any, n: Dim, reverse: bool, steps: int
 ) -> tuple[Any, Any]:
     """Scan over segments, each of which is a scan; the remaining steps are one more scan."""
@@ -155,14 +155,16 @@ def _in_segments(
 
     def segment(carry: Any, x: Any) -> tuple[Any, Any]:
         """The steps of one segment."""
-        return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse, True)
+        return _scan_body(
+            f, carry, _check_first_carry("scan", carry), x, leaves_of(x), steps, reverse, True
+        )
 
     def segments(carry: Any) -> tuple[Any, Any]:
         """All full segments, from a carry."""
         rows = [reshape(part(x, 0, used), (count, steps, *x.shape[1:])) for x in columns]
         of_rows = None if xs is None else like(xs, iter(rows))
-        carried = _carried("scan", carry)
-        last, ys = _scanned(segment, carry, carried, of_rows, rows, count, reverse, True)
+        carried = _check_first_carry("scan", carry)
+        last, ys = _scan_body(segment, carry, carried, of_rows, rows, count, reverse, True)
         flat = [reshape(y, (used, *y.shape[2:])) for y in leaves_of(ys)]
         return last, like(ys, iter(flat))
 
@@ -246,7 +248,7 @@ def while_loop(
     """
     if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 0:
         raise ValueError(f"while_loop: max_steps={shortened(max_steps)} is no number of steps")
-    carried = _carried("while_loop", init)
+    carried = _check_first_carry("while_loop", init)
     shapes = [value.shape for value in carried]
     carry = named_dummy("carry", packed_shape(shapes))
     before = unpacked(carry, shapes)
@@ -255,10 +257,10 @@ def while_loop(
         condition = as_expr(condition)
     if not isinstance(condition, Expr) or condition.dtype is not bool or condition.shape:
         raise TypeError(
-            f"while_loop: cond returned {_condition_shown(condition)}; expected one condition, "
+            f"while_loop: cond returned {_returned_text(condition)}; expected one condition, "
             "as c > 0 is, or sd.any(c > 0) of an array"
         )
-    values = _checked("while_loop", "body", init, shapes, body(like(init, iter(before))))
+    values = _check_carry("while_loop", "body", init, shapes, body(like(init, iter(before))))
     start = packed([as_real(value) for value in carried])
     condition, *values = closed([condition, *values], [carry])
     last, steps = repeated(condition, packed(values), carry, start, int(max_steps))
@@ -266,7 +268,7 @@ def while_loop(
     return (result, steps) if return_steps else result
 
 
-def _condition_shown(returned: Any) -> str:
+def _returned_text(returned: Any) -> str:
     if isinstance(returned, Expr):
         return f"{'conditions' if returned.dtype is bool else 'numbers'} of {shown(returned)}"
     return shown(returned)
@@ -275,19 +277,19 @@ def _condition_shown(returned: Any) -> str:
 # Carries ------------------------------------------------------------------------------------------
 
 
-def _carried(what: str, init: Any) -> list[Expr]:
+def _check_first_carry(what: str, init: Any) -> list[Expr]:
     """The leaves of the first carry of a loop; raises TypeError for a leaf that is not real."""
     leaves = list(map(as_expr, leaves_of(init)))
     for k, value in enumerate(leaves):
         if not is_real(value):
             raise TypeError(
-                f"{what}: the carry{_place(k, leaves)} is {value.dtype.__name__}; a carry is real: "
-                "start from sd.astype(value, float), or count steps in xs"
+                f"{what}: the carry{_part_text(k, leaves)} is {value.dtype.__name__}; a carry is "
+                "real: start from sd.astype(value, float), or count steps in xs"
             )
     return leaves
 
 
-def _checked(what: str, f: str, init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
+def _check_carry(what: str, f: str, init: Any, shapes: Sequence[Shape], carry: Any) -> list[Expr]:
     """Check the carry that f returned against structure and shapes; return its real leaves."""
     leaves = leaves_like(carry, init)
     if leaves is None:
@@ -298,22 +300,22 @@ def _checked(what: str, f: str, init: Any, shapes: Sequence[Shape], carry: Any) 
     for k, (value, shape) in enumerate(zip(values, shapes, strict=True)):
         if value.shape != shape:
             raise ShapeError(
-                f"{what}: the carry{_place(k, values)} has shape {shape_text(shape)}, {f} returned "
-                f"{shape_text(value.shape)}"
+                f"{what}: the carry{_part_text(k, values)} has shape {shape_text(shape)}, {f} "
+                f"returned {shape_text(value.shape)}"
             )
         if value.dtype is bool:
             raise TypeError(
-                f"{what}: the carry{_place(k, values)} is real, {f} returned a condition; "
+                f"{what}: the carry{_part_text(k, values)} is real, {f} returned a condition; "
                 "sd.where(condition, 1, 0) makes numbers of it"
             )
     return [as_real(value) for value in values]
 
 
-def _place(k: int, values: Sequence[Expr]) -> str:
+def _part_text(k: int, values: Sequence[Expr]) -> str:
     return f", part {k}," if len(values) > 1 else ""
 
 
-def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
+def _step_count(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
     """The number of steps; raises ShapeError if ``xs`` and ``length`` disagree."""
     steps = None if length is None else checked_shape((length,))[0]
     if steps is None and not columns:
@@ -321,12 +323,13 @@ def _length(xs: Any, columns: Sequence[Expr], length: Dim | None) -> Dim:
     for k, x in enumerate(columns):
         if not x.shape:
             raise ShapeError(
-                f"scan: xs{_place(k, columns)} is one number; expected an axis of steps in front"
+                f"scan: xs{_part_text(k, columns)} is one number; "
+                "expected an axis of steps in front"
             )
         if steps is None:
             steps = x.shape[0]
         if x.shape[0] != steps:
             by = f"length={steps}" if length is not None else f"xs, part 0, have {steps} steps"
-            raise ShapeError(f"scan: {by}, but xs{_place(k, columns)} have {x.shape[0]}")
+            raise ShapeError(f"scan: {by}, but xs{_part_text(k, columns)} have {x.shape[0]}")
     assert steps is not None
     return steps

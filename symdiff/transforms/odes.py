@@ -126,11 +126,11 @@ def odeint(
     slope = of.returned(rhs(of.given, time))
     check_names(free_symbols([start, times, slope]))
     (slope,) = closed([slope], [y, time])
-    slope, params = _closed_over(slope, y, time)
+    slope, params = _capture_params(slope, y, time)
     # SciPy chooses the steps for z: for y, or for y and its tangents.
     slopes, z, begin = slope, y, start
     if sensitivities:
-        slopes, z, begin = _with_tangents(slope, y, start, list(params.values()))
+        slopes, z, begin = _add_tangents(slope, y, start, list(params.values()))
     stated = [slopes, jacobian_matrix(slopes, z)] if method == "Radau" else [slopes]
     tableau, size = TABLEAUS[method], product(z.shape)
     small = not tableau.is_explicit and isinstance(size, int) and size <= _SMALL
@@ -142,11 +142,11 @@ def odeint(
     assert isinstance(op, Mesh)
     state = _State(y, time, named_dummy("h", ()), guess)
     # Without known stages, start all of them from the slope at the beginning of the step.
-    last = _stepped(slope, state, tableau, stack([slope] * len(tableau.b)))
-    step = _stepped(slope, state, tableau, guess) if op.kept else last
+    last = _take_step(slope, state, tableau, stack([slope] * len(tableau.b)))
+    step = _take_step(slope, state, tableau, guess) if op.kept else last
     solved = opaque(op, begin, times, *params)
     outside = {symbol: x for x, symbol in params.items()}
-    return of.tree_of(_on_mesh(step, last, state, start, solved, outside))
+    return of.tree_of(_solve_on_mesh(step, last, state, start, solved, outside))
 
 
 class _State(NamedTuple):
@@ -158,7 +158,7 @@ class _State(NamedTuple):
     guess: Expr
 
 
-def _closed_over(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]]:
+def _capture_params(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]]:
     """The right side over y, time and params, and the params by the parts they replace."""
     # One symbol for y and time, because ``captured`` takes one.
     size = product(y.shape)
@@ -169,7 +169,7 @@ def _closed_over(rhs: Expr, y: Expr, time: Expr) -> tuple[Expr, dict[Expr, Expr]
     return replaced([body], {both: joined})[0], params
 
 
-def _with_tangents(
+def _add_tangents(
     slope: Expr, y: Expr, start: Expr, params: Sequence[Expr]
 ) -> tuple[Expr, Expr, Expr]:
     """Slopes, state and start of y together with its tangents: the variational equations.
@@ -243,7 +243,7 @@ class Mesh(Equations):
         return (*batch, self.max_steps + 2 + times + self.max_steps * self.kept)
 
 
-def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
+def _take_step(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
     """The state after a step of length h; the search for implicit stages starts at ``start``."""
     y, time, h = state[:3]
 
@@ -277,7 +277,7 @@ def _stepped(slope: Expr, state: _State, method: Tableau, start: Expr) -> Expr:
     return moved(method.b, [stage_slopes[i] for i in range(len(method.b))])
 
 
-def _on_mesh(
+def _solve_on_mesh(
     step: Expr,
     last_step: Expr,
     state: _State,
@@ -329,7 +329,7 @@ def _on_mesh(
     return sized(body, n, {**values, **params}, squeeze(count, 0))
 
 
-def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def _batch_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """A mesh for each element of the batch: y0 has all batch axes, another operand all or none."""
     op = node.op
     assert isinstance(op, Mesh)
@@ -346,4 +346,4 @@ def _batched_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Exp
     return opaque(op, *operands)
 
 
-batching.register(Mesh, _batched_mesh)
+batching.register(Mesh, _batch_mesh)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Shape
 
 
-def _joined(shapes: Sequence[Shape]) -> bool:
+def _can_join(shapes: Sequence[Shape]) -> bool:
     """Whether to join arrays along their first axis, so that parts are plain slices."""
     rest = {shape[1:] for shape in shapes}
     return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
 
 
-def _alike(shapes: Sequence[Shape]) -> bool:
+def _have_one_shape(shapes: Sequence[Shape]) -> bool:
     return all(shape == shapes[0] for shape in shapes)
 
 
@@ -33,9 +33,9 @@ def packed_shape(shapes: Sequence[Shape]) -> Shape:
         return shapes[0]
     if not shapes:
         return (0,)
-    if _joined(shapes):
+    if _can_join(shapes):
         return (sum(shape[0] for shape in shapes), *shapes[0][1:])  # type: ignore[misc]
-    if _alike(shapes):
+    if _have_one_shape(shapes):
         return (len(shapes), *shapes[0])
     return (sum(map(product, shapes)),)
 
@@ -47,9 +47,9 @@ def packed(values: Sequence[Expr]) -> Expr:
     shapes = [x.shape for x in values]
     if not values:
         return full((0,), 0)
-    if _joined(shapes):
+    if _can_join(shapes):
         return concat(values)
-    if _alike(shapes):
+    if _have_one_shape(shapes):
         return stack(values)
     return concat([reshape(x, product(x.shape)) for x in values])
 
@@ -60,10 +60,10 @@ def unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
         return [x]
     if not shapes:
         return []
-    if _joined(shapes):
+    if _can_join(shapes):
         ends = list(accumulate([shape[0] for shape in shapes], initial=0))
         return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
-    if _alike(shapes):
+    if _have_one_shape(shapes):
         axis = x.ndim - len(shapes[0]) - 1
         return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
     lead, parts, start = x.shape[:-1], [], 0

@@ -31,10 +31,10 @@ from symdiff.opaque_ops.matrices import Solve, matrix_transpose
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
+    bind_lengths,
     bound_symbol,
     known_lengths,
     needs_inside,
-    of_lengths,
     replaced,
 )
 
@@ -90,7 +90,7 @@ class Equations(ops.Opaque):
         sizes = known_lengths(self.outputs, symbols, lengths)
         if not sizes:
             return self
-        outputs, (x, *params) = of_lengths(self.name, self.outputs, symbols, sizes)
+        outputs, (x, *params) = bind_lengths(self.name, self.outputs, symbols, sizes)
         return equations(type(self), self.name, outputs, x, params, *self.further())
 
     def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
@@ -240,7 +240,7 @@ class _SolutionRule(JointStatement):
             return None
         body = o.outputs[0]
         flow = pushforward(topological([body]), [body], seeds)[0]
-        return None if flow is None else self.at_operands(flow)
+        return None if flow is None else self.substitute_operands(flow)
 
     def of_params(self, w: Flow, places: Sequence[int]) -> dict[int, Flow]:
         """The cotangents of params for a cotangent of the body; keys are indices of operands."""
@@ -248,7 +248,7 @@ class _SolutionRule(JointStatement):
         wanted = [k for k in places if k]
         flows = pullback([o.outputs[0]], [o.params[k - 1] for k in wanted], [w]) if wanted else []
         gradients = {k: flow for k, flow in zip(wanted, flows, strict=True) if flow is not None}
-        exprs = at_solution(self.node, [flow.expr for flow in gradients.values()])
+        exprs = substitute_solution(self.node, [flow.expr for flow in gradients.values()])
         return {k: Flow(x, gradients[k].mark) for k, x in zip(gradients, exprs, strict=True)}
 
     def op(self) -> Equations:
@@ -257,12 +257,12 @@ class _SolutionRule(JointStatement):
         assert isinstance(op, Equations)
         return op
 
-    def at_operands(self, flow: Flow) -> Flow:
+    def substitute_operands(self, flow: Flow) -> Flow:
         """Substitute the node for x and the operands for params in a flow of the equations."""
-        return Flow(at_solution(self.node, [flow.expr])[0], flow.mark)
+        return Flow(substitute_solution(self.node, [flow.expr])[0], flow.mark)
 
 
-def at_solution(node: Expr, xs: Sequence[Expr]) -> list[Expr]:
+def substitute_solution(node: Expr, xs: Sequence[Expr]) -> list[Expr]:
     """Substitute the node and its operands for the opened symbols of its equations."""
     op = node.op
     assert isinstance(op, Equations)
@@ -293,7 +293,7 @@ class RootRule(_SolutionRule):
         op = self.op()
         assert isinstance(op, Root)
         # The Jacobian matrix is an expression at the node: the solution's derivatives see it, too.
-        (matrix,) = at_solution(self.node, [op.opened.outputs[1]])
+        (matrix,) = substitute_solution(self.node, [op.opened.outputs[1]])
         shape, core = flow.expr.shape, self.node.ndim - len(op.lead)
         batch = shape[: len(shape) - core]
         columns = reshape(flow.expr, (*batch, op.outputs[1].shape[-1], 1))
@@ -349,7 +349,7 @@ class LinearSolutionRule(_SolutionRule):
 # Batches and kinks --------------------------------------------------------------------------------
 
 
-def _batched_equations(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def _batch_equations(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """One solution with the new axis first."""
     op = node.op
     assert isinstance(op, Equations)
@@ -377,12 +377,12 @@ def _kinks(node: Expr) -> list[Kink]:
     op = node.op
     assert isinstance(op, Equations)
     return [
-        Kink(kink.name, *at_solution(node, [kink.operand, kink.hit]))
+        Kink(kink.name, *substitute_solution(node, [kink.operand, kink.hit]))
         for kink in kinks_in([op.opened.outputs[0]])
     ]
 
 
 for _cls, _rule in ((Root, RootRule), (LinearSolution, LinearSolutionRule)):
     register(_cls, _rule)
-    batching.register(_cls, _batched_equations)
+    batching.register(_cls, _batch_equations)
     kinks.register(_cls, _kinks)

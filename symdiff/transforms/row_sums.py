@@ -78,7 +78,7 @@ class Plan(NamedTuple):
         return any(op.name == name for op in sizes)
 
 
-class _Known(NamedTuple):
+class _NodeInfo(NamedTuple):
     """The axis of rows of a node, or None, and the number of passes before it is known."""
 
     axis: int | None
@@ -109,12 +109,12 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
     symdiff.errors.NotAdditive: cumsum goes along the rows, the axis n: cumsum(x)
     """
     order = topological(outputs)
-    levels: dict[Expr, _Known] = {}
+    levels: dict[Expr, _NodeInfo] = {}
     sums: dict[Expr, str] = {}
     elsewhere = {
         name
         for node in order
-        if isinstance(node.op, ops.Symbol) and not _rows(node, over)
+        if isinstance(node.op, ops.Symbol) and not _row_axes(node, over)
         for dim in node.shape
         if isinstance(dim, Length)
         for name in dim.names
@@ -123,53 +123,55 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
         names = set(Length(node.op.name).names) if isinstance(node.op, ops.Size) else set()
         if names - elsewhere and over not in names:
             sums[node] = "maximum"  # an axis of equal length in all parts
-            levels[node] = _Known(None, 1)
+            levels[node] = _NodeInfo(None, 1)
         else:
-            levels[node] = _read(node, over, levels, sums)
+            levels[node] = _classify(node, over, levels, sums)
     for output in outputs:
         if levels[output].axis is not None:
             raise NotAdditive(f"a result has the axis {over}, a row for each of the data", output)
     return _Planner(order, outputs, over, levels, sums).plan()
 
 
-def _rows(node: Expr, over: str) -> list[int]:
+def _row_axes(node: Expr, over: str) -> list[int]:
     """The axes of a node whose length is, or depends on, the number of rows."""
-    return [k for k, dim in enumerate(node.shape) if _counts(dim, over)]
+    return [k for k, dim in enumerate(node.shape) if _depends_on_rows(dim, over)]
 
 
-def _counts(dim: Dim, over: str) -> bool:
+def _depends_on_rows(dim: Dim, over: str) -> bool:
     return isinstance(dim, Length) and over in dim.names
 
 
-def _read(node: Expr, over: str, known: dict[Expr, _Known], sums: dict[Expr, str]) -> _Known:
+def _classify(
+    node: Expr, over: str, known: dict[Expr, _NodeInfo], sums: dict[Expr, str]
+) -> _NodeInfo:
     """The row axis and level of a node with known operands; add sums over rows to ``sums``."""
-    op, axes = node.op, _rows(node, over)
+    op, axes = node.op, _row_axes(node, over)
     of_rows = [arg for arg in node.args if known[arg].axis is not None]
     level = max((known[arg].level for arg in node.args), default=0)
     for k in axes:
         if node.shape[k] != over:
-            raise _refused(f"has an axis of length {node.shape[k]}", node)
+            raise _not_additive(f"has an axis of length {node.shape[k]}", node)
     if len(axes) > 1:
-        raise _refused(f"has an element for each pair of rows, shape {node.shape}", node)
+        raise _not_additive(f"has an element for each pair of rows, shape {node.shape}", node)
     if isinstance(op, ops.Size) and op.name != over and over in Length(op.name).names:
-        raise _refused(f"is computed from the length {over}", node)
+        raise _not_additive(f"is computed from the length {over}", node)
     if isinstance(op, ops.Contract):
         _check_letters(node, over)
     if not axes and not of_rows:
-        return _Known(None, level)
+        return _NodeInfo(None, level)
     if not axes:
-        sums[node] = _join(node, over)
-        return _Known(None, level + 1)
+        sums[node] = _joining_function(node, over)
+        return _NodeInfo(None, level + 1)
     (axis,) = axes
     if not (of_rows or isinstance(op, ops.Symbol | ops.Contract)) or (
         not isinstance(op, ops.Symbol | ops.Contract)
-        and not all(_by_row(node, k, known[arg].axis) for k, arg in enumerate(node.args))
+        and not all(_keeps_rows_apart(node, k, known[arg].axis) for k, arg in enumerate(node.args))
     ):
-        raise _refused(f"goes along the rows, the axis {over}", node)
-    return _Known(axis, level)
+        raise _not_additive(f"goes along the rows, the axis {over}", node)
+    return _NodeInfo(axis, level)
 
 
-def _refused(why: str, node: Expr) -> NotAdditive:
+def _not_additive(why: str, node: Expr) -> NotAdditive:
     text = str(node)
     return NotAdditive(
         f"{node.op.name} {why}: {text if len(text) < 200 else text[:197] + '...'}", node
@@ -184,14 +186,18 @@ def _check_letters(node: Expr, over: str) -> None:
         letter
         for word, arg in zip(op.letters, node.args, strict=True)
         for letter, dim in zip(word, arg.shape, strict=True)
-        if _counts(dim, over)
+        if _depends_on_rows(dim, over)
     }
-    met |= {letter for letter, dim in zip(op.out, node.shape, strict=True) if _counts(dim, over)}
+    met |= {
+        letter
+        for letter, dim in zip(op.out, node.shape, strict=True)
+        if _depends_on_rows(dim, over)
+    }
     if len(met) > 1:
-        raise _refused("brings pairs of rows together", node)
+        raise _not_additive("brings pairs of rows together", node)
 
 
-def _join(node: Expr, over: str) -> str:
+def _joining_function(node: Expr, over: str) -> str:
     """The NumPy function that combines this sum over two parts."""
     op = node.op
     if isinstance(op, ops.Contract):
@@ -200,10 +206,10 @@ def _join(node: Expr, over: str) -> str:
         return "add"
     if isinstance(op, ops.Opaque) and op.of_two and node.args[0].shape[-1] == over:
         return op.of_two
-    raise _refused(f"of all rows, the axis {over}, is no sum over them", node)
+    raise _not_additive(f"of all rows, the axis {over}, is no sum over them", node)
 
 
-def _by_row(node: Expr, k: int, axis: int | None) -> bool:
+def _keeps_rows_apart(node: Expr, k: int, axis: int | None) -> bool:
     """Whether ``node`` works on each element along this axis of its operand k separately."""
     op, arg = node.op, node.args[k]
     if axis is None or isinstance(op, _ELEMENTWISE):
@@ -281,7 +287,7 @@ class _Planner:
         order: Sequence[Expr],
         outputs: Sequence[Expr],
         over: str,
-        known: Mapping[Expr, _Known],
+        known: Mapping[Expr, _NodeInfo],
         sums: Mapping[Expr, str],
     ) -> None:
         self.order, self.outputs, self.over = order, outputs, over
@@ -300,10 +306,10 @@ class _Planner:
         self.given = {x: named_dummy(f"given[{i}]", x.shape, x.dtype) for i, x in enumerate(needed)}
         self.handed: dict[Expr, int] = {}
         self.kept: dict[Expr, tuple[int, Expr]] = {}
-        self.read = self._read_by_passes()
-        self.new = self._given_anew()
-        self._hand_on()
-        self.compared = [self._compared(p) for p in self.passes]
+        self.read = self._nodes_by_passes()
+        self.new = self._new_inputs()
+        self._hand_over_decisions()
+        self.compared = [self._compared_extremes(p) for p in self.passes]
         extremes = dict.fromkeys([x for met in self.compared for x in met])
         self.places = {x: _Place.of(x, i) for i, x in enumerate(extremes)}
 
@@ -311,8 +317,8 @@ class _Planner:
         """The passes and the results."""
         passes = []
         for p in self.passes:
-            part, shares = self._part(p)
-            values = self._whole(p)
+            part, shares = self._nodes_of_part(p)
+            values = self._values_without_rows(p)
             sums = [
                 RowSum(self.wholes[x], shares[x], join)
                 for x, join in self.sums.items()
@@ -324,10 +330,10 @@ class _Planner:
                     extremes += place.kept(_extreme(x), part[x.args[0]], shares[x])
             inputs = tuple([(self.given[x], values[x]) for x in self.new[p]])
             passes.append(Pass(inputs, tuple(sums), tuple(extremes)))
-        values = self._whole(len(self.passes))
+        values = self._values_without_rows(len(self.passes))
         return Plan(self.rows, tuple(passes), tuple([values[y] for y in self.outputs]))
 
-    def _part(self, p: int) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
+    def _nodes_of_part(self, p: int) -> tuple[dict[Expr, Expr], dict[Expr, Expr]]:
         """Nodes as the parts compute them in a pass, and their contributions to the sums."""
         part: dict[Expr, Expr] = {}
         shares: dict[Expr, Expr] = {}
@@ -336,7 +342,7 @@ class _Planner:
         for extreme in self.compared[p]:
             snapped[extreme.args[0]].append(extreme)
         for x in self.order:
-            if self._is_number(x):
+            if self._is_row_count(x):
                 part[x] = self.number
                 continue
             if x in self.kept and self.kept[x][0] < p:
@@ -353,11 +359,11 @@ class _Planner:
                 part[x] = self.places[extreme].ordered(_extreme(extreme), part[x])
         return part, shares
 
-    def _whole(self, p: int) -> dict[Expr, Expr]:
+    def _values_without_rows(self, p: int) -> dict[Expr, Expr]:
         """Nodes without rows as computed from the sums before pass p, or after the last pass."""
         values: dict[Expr, Expr] = {}
         for x in self.order:
-            if self._is_number(x):
+            if self._is_row_count(x):
                 values[x] = self.number
             elif x in self.sums:
                 values[x] = self.wholes[x]
@@ -367,12 +373,12 @@ class _Planner:
                 values[x] = rebuild(x, tuple([values[arg] for arg in x.args]))
         return values
 
-    def _is_number(self, x: Expr) -> bool:
+    def _is_row_count(self, x: Expr) -> bool:
         return isinstance(x.op, ops.Size) and x.op.name == self.over
 
     # Decisions made once -------------------------------------------------------------------------
 
-    def _read_by_passes(self) -> list[set[Expr]]:
+    def _nodes_by_passes(self) -> list[set[Expr]]:
         """The nodes that parts read or compute in each pass; add repeated comparisons to ``kept``.
 
         A pass computes a comparison; the passes after it read the result in place of its operands.
@@ -382,7 +388,7 @@ class _Planner:
         read = []
         for p in self.passes:
             sums = [x for x in self.sums if self.known[x].level == p + 1]
-            met = _reached([arg for x in sums for arg in x.args], {*self.given, *first})
+            met = _reachable([arg for x in sums for arg in x.args], {*self.given, *first})
             for x in self.order:
                 if x not in met or self.known[x].axis is None or not _decides(x, exact):
                     continue
@@ -394,7 +400,7 @@ class _Planner:
             read.append(met)
         return read
 
-    def _given_anew(self) -> list[list[Expr]]:
+    def _new_inputs(self) -> list[list[Expr]]:
         """The given symbols that are new in each pass."""
         new, shown = [], set[Expr]()
         for p in self.passes:
@@ -402,13 +408,13 @@ class _Planner:
             shown.update(new[-1])
         return new
 
-    def _hand_on(self) -> None:
+    def _hand_over_decisions(self) -> None:
         """Let the first program that needs a comparison without rows compute it for the others."""
         exact = self._exact(self.sums)
         programs = []
         for p in self.passes:
-            programs += [(p, _reached(self.new[p], self.sums)), (p, self.read[p])]
-        programs.append((len(self.passes), _reached(self.outputs, self.sums)))
+            programs += [(p, _reachable(self.new[p], self.sums)), (p, self.read[p])]
+        programs.append((len(self.passes), _reachable(self.outputs, self.sums)))
         for x in self.order:
             if self.known[x].axis is None and _decides(x, exact):
                 users = [p for p, met in programs if x in met]
@@ -435,7 +441,7 @@ class _Planner:
                 exact.add(x)
         return exact
 
-    def _compared(self, p: int) -> list[Expr]:
+    def _compared_extremes(self, p: int) -> list[Expr]:
         """The extremes of earlier passes that a pass may compare rows with."""
         candidates = [
             x
@@ -466,7 +472,7 @@ def _decides(x: Expr, exact: Container[Expr]) -> bool:
     )
 
 
-def _reached(roots: Iterable[Expr], ends: Container[Expr]) -> set[Expr]:
+def _reachable(roots: Iterable[Expr], ends: Container[Expr]) -> set[Expr]:
     """The nodes that the roots depend on; the walk stops at ``ends``."""
     reached = set(roots)
     waiting = list(reached)

@@ -34,10 +34,10 @@ from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
+    bind_lengths,
     bound_symbol,
     known_lengths,
     needs_inside,
-    of_lengths,
     replaced,
 )
 from symdiff.transforms.regrouping import regrouped
@@ -87,7 +87,7 @@ class Looped(ops.Opaque):
         sizes = known_lengths([self.body], self.symbols, lengths)
         body, symbols = self.body, [*self.symbols]
         if sizes:
-            (body,), symbols = of_lengths("scan", [body], symbols, sizes)
+            (body,), symbols = bind_lengths("scan", [body], symbols, sizes)
         carry, *rest = symbols
         xs, params, (length,) = rest[: len(self.xs)], rest[len(self.xs) :], lengths((self.length,))
         return looped_op(self.__class__, body, carry, xs, params, length, self.reverse)
@@ -220,7 +220,7 @@ def trajectory(
     levels = _levels(body, carry, xs)
     # No step depends on the one before it: no loop at all.
     if levels[body] < _INSIDE:
-        (each,) = _batched([body], xs, params, length)
+        (each,) = _compute_for_all_steps([body], xs, params, length)
         ends = [expand_dims(init, 0), part(each, first, stop)]
         return concat(ends[::-1] if reverse else ends)
     # A linear body with a zero start, such as a tangent without contributions, stays zero.
@@ -229,12 +229,14 @@ def trajectory(
     columns: dict[Expr, Expr] = {}  # operands, and the symbols for them
     invariant: dict[Expr, Expr] = {}
     place: dict[Expr, Expr] = {}
-    boxes = _black_boxes(body, levels)
+    boxes = _unbatchable_nodes(body, levels)
     levels = _levels(body, carry, xs, boxes)
     # Each largest part without the carry becomes an operand.
-    for node in _outermost(body, carry, levels):
+    for node in _largest_invariant_parts(body, carry, levels):
         along = levels[node] == _ALONG
-        (value,) = (_batched if along else _closed)([node], xs, params, length)
+        (value,) = (_compute_for_all_steps if along else _substitute_params)(
+            [node], xs, params, length
+        )
         value = as_numeric(part(value, first, stop) if along else value)
         inner = value.shape[1:] if along else value.shape
         symbol = (columns if along else invariant).setdefault(
@@ -249,9 +251,9 @@ def trajectory(
     body, parts = (body, {}) if boxes else regrouped(body, {*each_step, *fixed})
     for symbol, formula in parts.items():
         if not each_step.keys().isdisjoint(topological([formula])):
-            (each_step[symbol],) = _batched([formula], each_step, fixed, done)
+            (each_step[symbol],) = _compute_for_all_steps([formula], each_step, fixed, done)
         else:
-            (fixed[symbol],) = _closed([formula], each_step, fixed, done)
+            (fixed[symbol],) = _substitute_params([formula], each_step, fixed, done)
     # Regrouping may leave operands without a use.
     live = set(topological([body]))
     each_step, fixed = ({x: v for x, v in both.items() if x in live} for both in (each_step, fixed))
@@ -259,7 +261,7 @@ def trajectory(
     return opaque(op, init, *each_step.values(), *fixed.values())
 
 
-def _black_boxes(body: Expr, levels: Mapping[Expr, int]) -> dict[Expr, int]:
+def _unbatchable_nodes(body: Expr, levels: Mapping[Expr, int]) -> dict[Expr, int]:
     """Nodes without a batching rule, such as custom functions: the loop calls them in each step."""
     black_boxes = {}
     for node in topological([body]):
@@ -290,7 +292,7 @@ def captured(
     place: dict[Expr, Expr] = {}
     inside = dict.fromkeys((symbol, *others), _INSIDE)
     for body in outputs:
-        for node in _outermost(body, symbol, _levels(body, symbol, (), inside)):
+        for node in _largest_invariant_parts(body, symbol, _levels(body, symbol, (), inside)):
             value = as_numeric(node)
             p = params.setdefault(value, named_dummy("p", value.shape, value.dtype))
             place[node] = standing_for(node, p)
@@ -314,16 +316,16 @@ def _levels(
     return levels
 
 
-def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
+def _largest_invariant_parts(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr]:
     """The largest parts of the body without the carry that become operands, by first use."""
     # For each part its widest intermediate value, against the size of carry and xs.
     widest: dict[Expr, int] = {}
-    budget = _elements(carry.shape)
+    budget = _element_count(carry.shape)
     for node in topological([body]):
         along = levels[node] == _ALONG
-        wide = [_elements(node.shape)] if along and node.args else [0]
+        wide = [_element_count(node.shape)] if along and node.args else [0]
         widest[node] = max(wide + [widest[x] for x in node.args])
-        budget += _elements(node.shape) if along and not node.args else 0
+        budget += _element_count(node.shape) if along and not node.args else 0
     nodes: list[Expr] = []
     stack, seen = [body], {carry}
     while stack:
@@ -331,14 +333,14 @@ def _outermost(body: Expr, carry: Expr, levels: Mapping[Expr, int]) -> list[Expr
         if node in seen:
             continue
         seen.add(node)
-        if levels[node] < _INSIDE and _is_apart(node) and widest[node] <= _WIDER * budget:
+        if levels[node] < _INSIDE and _is_worth_operand(node) and widest[node] <= _WIDER * budget:
             nodes.append(node)
         else:
             stack.extend(reversed(node.args))
     return nodes
 
 
-def _is_apart(node: Expr) -> bool:
+def _is_worth_operand(node: Expr) -> bool:
     """Whether a part is worth an operand: neither a number nor only a stretched other part."""
     op = node.op
     if isinstance(op, ops.Symbol):
@@ -348,17 +350,17 @@ def _is_apart(node: Expr) -> bool:
     return not (isinstance(op, ops.Contract) and len(node.args) == 1 and op.created)
 
 
-def _elements(shape: Shape) -> int:
+def _element_count(shape: Shape) -> int:
     return math.prod([dim if isinstance(dim, int) else _SOME for dim in shape])
 
 
-def _closed(
+def _substitute_params(
     outputs: Sequence[Expr], xs: Mapping[Expr, Expr], params: Mapping[Expr, Expr], length: Dim
 ) -> list[Expr]:
     return replaced(outputs, params)
 
 
-def _batched(
+def _compute_for_all_steps(
     outputs: Sequence[Expr], xs: Mapping[Expr, Expr], params: Mapping[Expr, Expr], length: Dim
 ) -> list[Expr]:
     """Compute outputs over xs and params for all steps at once."""
@@ -401,7 +403,7 @@ class ScanRule(JointStatement):
         share: Flow | None = None  # of xs and params; first axis: steps
         if seeds:
             share = pushforward(topological([o.vectorised]), [o.vectorised], seeds)[0]
-            share = None if share is None else loop._at_operands([share])[0]
+            share = None if share is None else loop._substitute_operands([share])[0]
             share = None if share is None else Flow(moveaxis(share.expr, lead, 0), share.mark)
         start = tangents.get(0, Flow(full(shape, 0), DEEP))
         if share is None and 0 not in tangents:
@@ -421,7 +423,7 @@ class ScanRule(JointStatement):
         if inner is not None and inner.mark and not mark and (share is None or share.mark):
             mark = DEEP
             inner = pushforward(order, [o.body], {o.carry: Flow(tangent, mark)})[0]
-        path = loop._scanned(inner, tangent, start.expr, share, op.reverse, rows)
+        path = loop._scan_linearised(inner, tangent, start.expr, share, op.reverse, rows)
         if not alone:
             return [Flow(moveaxis(path, 0, lead), mark)]
         # The start has no tangent: write its zeros visibly.
@@ -441,7 +443,7 @@ class ScanRule(JointStatement):
         loop = ScanRule(node, 0)
         op, n = loop._op(), loop._op().length
         o, lead = op.opened, g.expr.ndim - node.ndim
-        path, mark, first = loop._pulled(g, lead)
+        path, mark, first = loop._state_cotangents(g, lead)
         end = (n, n + 1) if op.reverse else (0, 1)  # type: ignore[operator]
         gradients = {0: Flow(squeeze(part(path, *end), 0), first)} if 0 in places else {}
         outer = [k for k in places if k]
@@ -450,7 +452,7 @@ class ScanRule(JointStatement):
         wanted = (*o.columns, *o.params)
         flows = pullback([o.vectorised], [wanted[k - 1] for k in outer], [each]) if outer else []
         passed = {k: flow for k, flow in zip(outer, flows, strict=True) if flow is not None}
-        gradients.update(zip(passed, loop._at_operands([*passed.values()]), strict=True))
+        gradients.update(zip(passed, loop._substitute_operands([*passed.values()]), strict=True))
         return gradients
 
     def _op(self) -> Scan:
@@ -458,17 +460,21 @@ class ScanRule(JointStatement):
         assert isinstance(op, Scan)
         return op
 
-    def _pulled(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
+    def _state_cotangents(self, g: Flow, lead: int) -> tuple[Expr, int, int]:
         """The cotangents of all states, and the marks of these and of the cotangent of init."""
         op, n = self._op(), self._op().length
         o, shape = op.opened, self.node.shape
-        start = self._of_state(g, lead, 0 if op.reverse else n)
+        start = self._cotangent_of_state(g, lead, 0 if op.reverse else n)
         before = (1, n + 1) if op.reverse else (0, n)  # type: ignore[operator]
         rest = through(_part_op(shape, *before), g)
         # If g reaches the earlier states unmarked, their zeros are true zeros.
         reached = not rest.mark and not is_zero(rest.expr)
         rows, init, mark = (0, n), start, left_out(start)
-        met = self._by_itself(g, lead, start) if mark and isinstance(n, int) and n > 1 else None
+        met = (
+            self._cotangent_before_last(g, lead, start)
+            if mark and isinstance(n, int) and n > 1
+            else None
+        )
         if met is not None:
             rows, init = ((1, n) if op.reverse else (0, n - 1)), met  # type: ignore[operator]
         cotangent = named_dummy("cotangent", init.expr.shape)
@@ -479,14 +485,14 @@ class ScanRule(JointStatement):
             inside = DEEP
             inner = pullback([o.body], [o.carry], [Flow(cotangent, inside)])[0]
         each = None if is_zero(rest.expr) else Flow(moveaxis(rest.expr, lead, 0), rest.mark)
-        path = self._scanned(inner, cotangent, init.expr, each, not op.reverse, rows)
+        path = self._scan_linearised(inner, cotangent, init.expr, each, not op.reverse, rows)
         if rows != (0, n):
             ends = [path, expand_dims(start.expr, 0)]
             path = concat(ends[::-1] if op.reverse else ends)
         masked = bool(inside) or (inner is not None and bool(inner.mark))
         return path, max(mark, inside), DEEP if masked and not reached else NONE
 
-    def _by_itself(self, g: Flow, lead: int, start: Flow) -> Flow | None:
+    def _cotangent_before_last(self, g: Flow, lead: int, start: Flow) -> Flow | None:
         """The cotangent before the last step, or None unless every element of it is reached.
 
         Starting there, the loop has no marked zeros.  This is the usual case where a loss reads
@@ -495,29 +501,29 @@ class ScanRule(JointStatement):
         op = self._op()
         o, n = op.opened, int(op.length)  # the caller has checked that it is a number
         t = 0 if op.reverse else n - 1
-        flows = [self._of_state(g, lead, 1 if op.reverse else n - 1)]
+        flows = [self._cotangent_of_state(g, lead, 1 if op.reverse else n - 1)]
         last = None if is_zero(start.expr) else pullback([o.body], [o.carry], [start])[0]
-        flows += [] if last is None else [self._in_step(last, t)]
+        flows += [] if last is None else [self._substitute_step(last, t)]
         met = gathered([flow for flow in flows if not is_zero(flow.expr)] or flows[:1])
         return None if left_out(met) else met
 
-    def _of_state(self, g: Flow, lead: int, index: Any) -> Flow:
+    def _cotangent_of_state(self, g: Flow, lead: int, index: Any) -> Flow:
         """The cotangent of one state of the trajectory, after ``lead`` batch axes."""
         states = dummy(g.expr)
         state = squeeze(part(states, index, index + 1, lead), lead)
         flow = pushforward(topological([state]), [state], {states: g})[0]
         return Flow(full(state.shape, 0), NONE) if flow is None else flow
 
-    def _in_step(self, flow: Flow, t: int) -> Flow:
+    def _substitute_step(self, flow: Flow, t: int) -> Flow:
         """Substitute the values of one step for the body's symbols in a flow."""
         o = self._op().opened
-        before, after, columns, params = self._operands()
+        before, after, columns, params = self._states_and_operands()
         symbols = (o.body, o.carry, *o.xs)
         row = [squeeze(part(x, t, t + 1), 0) for x in (after, before, *columns)]
         values = dict(zip((*symbols, *o.params), (*row, *params), strict=True))
         return Flow(replaced([flow.expr], values)[0], flow.mark)
 
-    def _scanned(
+    def _scan_linearised(
         self,
         inner: Flow | None,
         carry: Expr,
@@ -531,7 +537,7 @@ class ScanRule(JointStatement):
         ``rows`` are the steps, from the first up to but without the second.
         """
         o = self._op().opened
-        before, after, columns, params = self._operands()
+        before, after, columns, params = self._states_and_operands()
         body = full(carry.shape, 0) if inner is None else inner.expr
         xs = {o.carry: before, **dict(zip(o.xs, columns, strict=True))}
         if o.body is not o.carry:
@@ -548,7 +554,7 @@ class ScanRule(JointStatement):
             return trajectory(body, carry, init, xs, of_params, rows[1] - rows[0], reverse)
         return trajectory(body, carry, init, xs, of_params, self._op().length, reverse, rows)
 
-    def _operands(self) -> tuple[Expr, Expr, Sequence[Expr], Sequence[Expr]]:
+    def _states_and_operands(self) -> tuple[Expr, Expr, Sequence[Expr], Sequence[Expr]]:
         """The carries before and after each step, the xs, and the params."""
         op, n, node = self._op(), self._op().length, self.node
         first, last = part(node, 0, n), part(node, 1, n + 1)  # type: ignore[operator]
@@ -556,10 +562,10 @@ class ScanRule(JointStatement):
         m = 1 + len(op.xs)
         return before, after, node.args[1:m], node.args[m:]
 
-    def _at_operands(self, flows: Sequence[Flow]) -> list[Flow]:
+    def _substitute_operands(self, flows: Sequence[Flow]) -> list[Flow]:
         """Substitute the operands for the symbols of the vectorised body in flows."""
         o = self._op().opened
-        before, after, columns, params = self._operands()
+        before, after, columns, params = self._states_and_operands()
         values = dict(zip((*o.columns, *o.params), (*columns, *params), strict=True))
         values.update({o.vectorised: after, o.before: before})
         exprs = replaced([flow.expr for flow in flows], values)
@@ -605,7 +611,7 @@ def loop_values(node: Expr, x: Expr) -> Expr:
     o = rule._op().opened
     along = dict(zip((o.carry, *o.xs), (o.before, *o.columns), strict=True))
     (values,) = batched([x], along, rule._op().length)
-    return rule._at_operands([Flow(values, NONE)])[0].expr
+    return rule._substitute_operands([Flow(values, NONE)])[0].expr
 
 
 register(Scan, ScanRule)

@@ -42,10 +42,10 @@ from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
+    bind_lengths,
     bound_symbol,
     known_lengths,
     needs_inside,
-    of_lengths,
     replaced,
 )
 from symdiff.transforms.packing import packed, unpacked
@@ -144,7 +144,7 @@ class Sized(ops.Opaque):
         if not sizes:
             return self
         inner, renamed = self.beside(tuple(sizes.values()))
-        (inner,), symbols = of_lengths("while_loop", [inner], self.symbols, sizes)
+        (inner,), symbols = bind_lengths("while_loop", [inner], self.symbols, sizes)
 
         def held() -> Held | None:
             path = self.held
@@ -169,7 +169,7 @@ class Sized(ops.Opaque):
         (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): fresh})
         return inner, fresh
 
-    def held_beside(self, own: Length) -> Held | None:
+    def held_with_length(self, own: Length) -> Held | None:
         """``held`` with the name of the length that ``beside`` returned."""
         if self.held is None or own == self.own:
             return self.held
@@ -247,14 +247,14 @@ class SizedRule(JointStatement):
             x = op.symbols[k - 1]
             symbol = named_dummy("t", axes + x.shape)
             seeds[x] = Flow(symbol, DEEP if t.mark else NONE)
-            operands[symbol] = exchanged(t.expr, lead, rule._batch(k))
+            operands[symbol] = exchanged(t.expr, lead, rule._count_axes(k))
         flow = pushforward(topological([inner]), [inner], seeds)[0]
         if flow is None:
             return []
 
         # The derivative of the form for batches is the form for batches of the derivative.
         def held() -> Held | None:
-            of = op.held_beside(fresh)
+            of = op.held_with_length(fresh)
             if of is None:
                 return None
             tangent = pushforward(topological([of.inner]), [of.inner], seeds)[0]
@@ -284,7 +284,7 @@ class SizedRule(JointStatement):
         operands[seed] = exchanged(g.expr, lead, count.ndim)
 
         def held() -> Held | None:
-            of = op.held_beside(fresh)
+            of = op.held_with_length(fresh)
             if of is None:
                 return None
             # One array for all operands, with zeros where the larger form has no cotangent.
@@ -294,12 +294,12 @@ class SizedRule(JointStatement):
 
         path = sized(packed([flow.expr for flow in met.values()]), fresh, operands, count, held)
         parts = zip(met, unpacked(path, shapes), strict=True)
-        return {k: Flow(rule._at_operand(k, part, lead), mark) for k, part in parts}
+        return {k: Flow(rule._sum_to_operand(k, part, lead), mark) for k, part in parts}
 
-    def _at_operand(self, k: int, path: Expr, lead: int) -> Expr:
+    def _sum_to_operand(self, k: int, path: Expr, lead: int) -> Expr:
         """The cotangent of an operand, after ``lead`` axes, from one cotangent for each count."""
         ndim = self.node.args[0].ndim
-        if ndim and not self._batch(k):  # common to all counts: sum over them
+        if ndim and not self._count_axes(k):  # common to all counts: sum over them
             word = tuple(range(path.ndim))
             return contract([(path, word)], word[ndim:])
         return exchanged(path, ndim, lead)
@@ -309,7 +309,7 @@ class SizedRule(JointStatement):
         assert isinstance(op, Sized)
         return op
 
-    def _batch(self, k: int) -> int:
+    def _count_axes(self, k: int) -> int:
         """The number of the count's axes that an operand has."""
         return self.node.args[k].ndim - self._op().symbols[k - 1].ndim
 
@@ -317,24 +317,24 @@ class SizedRule(JointStatement):
 # Batches and kinks --------------------------------------------------------------------------------
 
 
-def _batched_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def _batch_sized(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """Run the expression once for each element of a batch, each with its own length."""
     op, axes = node.op, node.args[0].ndim
     assert isinstance(op, Sized)
     # Together if possible: one vectorised loop is faster than many loops.
     if not axes:
         with suppress(Unsupported):  # custom functions run singly
-            joint = _together(op, args, length)
+            joint = _batch_jointly(op, args, length)
             if joint is not None:
                 return joint
     count = led(*args[0], length)
-    return opaque(op, count, *led_beside(node, op.symbols, args[1:], length, axes, 1))
+    return opaque(op, count, *add_batch_axes(node, op.symbols, args[1:], length, axes, 1))
 
 
-def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | None:
+def _batch_jointly(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | None:
     """One value for a whole batch at its largest count; None without a form for batches."""
     (count, many), (inner, new_length) = args[0], op.beside((length,))
-    of = op.held_beside(new_length)
+    of = op.held_with_length(new_length)
     wide: dict[Expr, Expr] = {}
     operands: dict[Expr, Expr] = {}
     for x, (value, has) in zip(op.symbols, args[1:], strict=True):
@@ -386,7 +386,7 @@ def _together(op: Sized, args: list[tuple[Expr, bool]], length: Dim) -> Expr | N
     )
 
 
-def led_beside(
+def add_batch_axes(
     node: Expr,
     symbols: Sequence[Expr],
     args: Sequence[tuple[Expr, bool]],
@@ -438,5 +438,5 @@ def _kinks(node: Expr) -> list[Kink]:
 
 
 register(Sized, SizedRule)
-batching.register(Sized, _batched_sized)
+batching.register(Sized, _batch_sized)
 kinks.register(Sized, _kinks)

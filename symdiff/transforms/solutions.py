@@ -134,7 +134,7 @@ def minimize(
     -0.244444
     """
     of = unknown("minimize", x0)
-    objective = _of_shape("minimize", of.what, f(of.given), of.x, ())
+    objective = _check_shape("minimize", of.what, f(of.given), of.x, ())
     _check_contains("minimize", objective, of.x)
     return solution(of, [grad(objective, of.x), objective], solver, max_steps)
 
@@ -218,7 +218,7 @@ class Unknown(NamedTuple):
         Raises TypeError for another structure, ShapeError for other shapes.
         """
         if not isinstance(self.tree, tuple | dict):
-            return _of_shape(self.name, self.what, output, self.x, self.x.shape)
+            return _check_shape(self.name, self.what, output, self.x, self.x.shape)
         leaves = leaves_like(output, self.tree)
         if leaves is None:
             raise TypeError(
@@ -227,7 +227,7 @@ class Unknown(NamedTuple):
             )
         values = []
         for k, (leaf, shape) in enumerate(zip(leaves, self.shapes, strict=True)):
-            value = _expression(self.name, self.what, leaf, shape)
+            value = _real_expression(self.name, self.what, leaf, shape)
             if value.shape != shape:
                 raise ShapeError(
                     f"{self.name}: {self.x.name}, part {k}, has shape {shape_text(shape)}, "
@@ -245,18 +245,18 @@ class Unknown(NamedTuple):
 
 def unknown(name: str, start: Any, symbol: str = "x", what: str = "the function") -> Unknown:
     """The unknown for a start; ``name`` is the public function that messages name."""
-    tree = _expressions(start)
+    tree = _expression_tree(start)
     values = leaves_of(tree)
     joined = packed(values)
     return Unknown(name, what, tree, joined, named_dummy(symbol, joined.shape))
 
 
-def _expressions(tree: Any) -> Any:
+def _expression_tree(tree: Any) -> Any:
     """A tree of expressions; lists are the rows of arrays."""
     if isinstance(tree, dict):
-        return type(tree)((key, _expressions(branch)) for key, branch in tree.items())
+        return type(tree)((key, _expression_tree(branch)) for key, branch in tree.items())
     if isinstance(tree, tuple):
-        branches = [_expressions(branch) for branch in tree]
+        branches = [_expression_tree(branch) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
     return as_real(assembled(tree))
 
@@ -290,7 +290,7 @@ def solution(
     return of.tree_of(opaque(op, of.start, *params))
 
 
-def _expression(name: str, what: str, output: Any, shape: Shape) -> Expr:
+def _real_expression(name: str, what: str, output: Any, shape: Shape) -> Expr:
     """The result of a user's function as a real expression; raises TypeError if it is none."""
     try:
         return as_real(as_expr(output))
@@ -301,9 +301,9 @@ def _expression(name: str, what: str, output: Any, shape: Shape) -> Expr:
         ) from None
 
 
-def _of_shape(name: str, what: str, output: Any, x: Expr, shape: Shape) -> Expr:
+def _check_shape(name: str, what: str, output: Any, x: Expr, shape: Shape) -> Expr:
     """The result of a user's function for x as a real expression of this shape."""
-    body = _expression(name, what, output, shape)
+    body = _real_expression(name, what, output, shape)
     if body.shape != shape:
         whose = f"that of {x.name}" if shape == x.shape else "one number"
         raise ShapeError(

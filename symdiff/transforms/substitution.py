@@ -50,11 +50,11 @@ def substitute(
     True
     """
     if isinstance(outputs, Expr):
-        return _substituted([outputs], replacements)[0]
-    return tuple(_substituted(list(outputs), replacements))
+        return _substitute_all([outputs], replacements)[0]
+    return tuple(_substitute_all(list(outputs), replacements))
 
 
-def _substituted(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
+def _substitute_all(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
     by_symbol = named("substitute", free_symbols(outputs), replacements, strict=True)
     values = {x: assembled(value) for x, value in by_symbol.items()}
     return with_values("substitute", outputs, values)

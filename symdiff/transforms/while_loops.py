@@ -20,14 +20,14 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import intern_op, topological
 from symdiff.transforms import batching
 from symdiff.transforms.bodies import (
+    bind_lengths,
     bound_symbol,
     known_lengths,
     needs_inside,
-    of_lengths,
     replaced,
 )
 from symdiff.transforms.scans import captured, part, trajectory
-from symdiff.transforms.sized import Held, free_length, led_beside, sized
+from symdiff.transforms.sized import Held, add_batch_axes, free_length, sized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,17 +48,19 @@ def repeated(
     op = steps_op(condition, body, carry, params, max_steps)
     count = opaque(op, init, *captures)
     start, n = named_dummy("init", carry.shape), free_length(names(topological([body, carry])))
-    last = _last(trajectory(body, carry, start, {}, {}, n), n)
+    last = _last_carry(trajectory(body, carry, start, {}, {}, n), n)
     operands = {start: init, **{symbol: x for x, symbol in captures.items()}}
-    held = lambda: _held(body, carry, start, params, n)  # noqa: E731
+    held = lambda: _last_carry_of_batch(body, carry, start, params, n)  # noqa: E731
     return sized(last, n, operands, count, held), count
 
 
-def _last(path: Expr, n: Length) -> Expr:
+def _last_carry(path: Expr, n: Length) -> Expr:
     return squeeze(part(path, n, n + 1), 0)
 
 
-def _held(body: Expr, carry: Expr, start: Expr, params: Sequence[Expr], n: Length) -> Held:
+def _last_carry_of_batch(
+    body: Expr, carry: Expr, start: Expr, params: Sequence[Expr], n: Length
+) -> Held:
     """The last carry of n steps; only the first ``count`` of them change it.
 
     The body runs in all n steps, so it needs valid operands everywhere.  After the end of its loop
@@ -73,7 +75,7 @@ def _held(body: Expr, carry: Expr, start: Expr, params: Sequence[Expr], n: Lengt
     (stepped,) = replaced([body], at)
     held = where(runs, stepped, carry)
     path = trajectory(held, carry, start, {t: arange(0, n)}, {}, n)
-    return Held(_last(path, n), count, {other: x for x, other in stand_ins.items()})
+    return Held(_last_carry(path, n), count, {other: x for x, other in stand_ins.items()})
 
 
 # The number of steps ------------------------------------------------------------------------------
@@ -124,7 +126,7 @@ class Steps(ops.Opaque):
         sizes = known_lengths(self.inside, self.symbols, lengths)
         if not sizes:
             return self
-        inside, (carry, *params) = of_lengths("while_loop", self.inside, self.symbols, sizes)
+        inside, (carry, *params) = bind_lengths("while_loop", self.inside, self.symbols, sizes)
         condition, body = inside
         return steps_op(condition, body, carry, params, self.max_steps)
 
@@ -152,11 +154,11 @@ def too_many(op: Steps) -> RuntimeError:
     )
 
 
-def _batched_steps(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
+def _batch_steps(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
     """Run each loop once for each element of the batch."""
     op = node.op
     assert isinstance(op, Steps)
-    return opaque(op, *led_beside(node, op.symbols, args, length, node.ndim, 0))
+    return opaque(op, *add_batch_axes(node, op.symbols, args, length, node.ndim, 0))
 
 
-batching.register(Steps, _batched_steps)
+batching.register(Steps, _batch_steps)

@@ -231,8 +231,8 @@ _opaque(
 )
 _opaque(
     "cholesky-keeps-the-whole-diagonal",
-    "pattern = scale(_HALF, _below(n, 0) + _below(n, -1))",
-    "pattern = _below(n, 0)",
+    "pattern = scale(_HALF, _lower_ones(n, 0) + _lower_ones(n, -1))",
+    "pattern = _lower_ones(n, 0)",
     "test_derivatives_are_differences[Cholesky]",
 )
 _opaque(
@@ -309,25 +309,25 @@ _opaque(
 )
 _opaque(
     "cumprod-forgets-the-first-place",
-    "previous = _before(node) + first",
-    "previous = _before(node)",
+    "previous = _shifted(node) + first",
+    "previous = _shifted(node)",
     "test_derivatives_are_differences[Cumprod]",
 )
 _opaque(
     "logcumsumexp-steps-backwards",
-    "step = select(first, full(x.shape, 0), _before(node) - node)",
-    "step = select(first, full(x.shape, 0), node - _before(node))",
+    "step = select(first, full(x.shape, 0), _shifted(node) - node)",
+    "step = select(first, full(x.shape, 0), node - _shifted(node))",
     "test_derivatives_are_differences[LogCumSumExp]",
 )
 _opaque(
     "recurrence-rule-reversed",
-    "share = mul(t, _before(node, reverse=self.reverse))",
-    "share = mul(t, _before(node, reverse=not self.reverse))",
+    "share = mul(t, _shifted(node, reverse=self.reverse))",
+    "share = mul(t, _shifted(node, reverse=not self.reverse))",
     "test_derivatives_are_differences[Recurrence]",
 )
 _opaque(
     "recurrence-pulls-with-the-factors-in-place",
-    "a = _before(node.args[0], reverse=not self.reverse)",
+    "a = _shifted(node.args[0], reverse=not self.reverse)",
     "a = node.args[0]",
     "test_derivatives_are_differences[Recurrence]",
 )

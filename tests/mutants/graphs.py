@@ -167,8 +167,8 @@ _walks(
 )
 _walks(
     "each-row-is-multiplied-by-each-slope",
-    "    if not kill:\n        expr, factor = _common(expr, p.ndim)\n",
-    "    if False:\n        expr, factor = _common(expr, p.ndim)\n",
+    "    if not kill:\n        expr, factor = _split_common_factor(expr, p.ndim)\n",
+    "    if False:\n        expr, factor = _split_common_factor(expr, p.ndim)\n",
     "test_functions_of_elements_are_multiplied_once_for_all_rows_and_columns",
 )
 _walks(

@@ -216,8 +216,8 @@ _conditions(
 )
 _conditions(
     "all-sums-are-the-first",
-    "for x, part in zip(group, parts, strict=True)})",
-    "for x, part in zip(group, parts[:1] * len(parts), strict=True)})",
+    "for x, part in zip(group, parts, strict=True)}",
+    "for x, part in zip(group, parts[:1] * len(parts), strict=True)}",
     "test_conditions.py::test_values_are_numpys[numbers-two_lengths]",
 )
 _conditions(

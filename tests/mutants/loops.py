@@ -41,8 +41,8 @@ _scan(
 )
 _scan(
     "cotangents-in-the-loop-run-forward",
-    "path = self._scanned(inner, cotangent, init.expr, each, not op.reverse, rows)",
-    "path = self._scanned(inner, cotangent, init.expr, each, op.reverse, rows)",
+    "path = self._scan_linearised(inner, cotangent, init.expr, each, not op.reverse, rows)",
+    "path = self._scan_linearised(inner, cotangent, init.expr, each, op.reverse, rows)",
     "test_scan.py::test_gradients[square]",
 )
 _scan(
@@ -166,7 +166,7 @@ _scan(
 
 _scan(
     "black-boxes-of-xs-are-taken-out-of-the-loop",
-    "boxes = _black_boxes(body, levels)",
+    "boxes = _unbatchable_nodes(body, levels)",
     "boxes: dict[Expr, int] = {}",
     "test_black_boxes_of_xs_are_called_in_each_step",
 )
@@ -281,7 +281,7 @@ _while(
 )
 _while(
     "axes-of-a-batch-of-tangents-stay-in-front",
-    "operands[symbol] = exchanged(t.expr, lead, rule._batch(k))",
+    "operands[symbol] = exchanged(t.expr, lead, rule._count_axes(k))",
     "operands[symbol] = t.expr",
     "test_a_batch_has_a_mesh_for_each",
 )
@@ -382,8 +382,8 @@ _checkpoints(
 )
 _checkpoints(
     "segments-are-plain-scans",
-    'return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse, True)',
-    'return _scanned(f, carry, _carried("scan", carry), x, leaves_of(x), steps, reverse)',
+    'f, carry, _check_first_carry("scan", carry), x, leaves_of(x), steps, reverse, True',
+    'f, carry, _check_first_carry("scan", carry), x, leaves_of(x), steps, reverse',
     "test_a_gradient_takes_the_memory_of_some_carries",
 )
 _checkpoints(
@@ -394,7 +394,7 @@ _checkpoints(
 )
 _checkpoints(
     "zeros-of-masks-in-segments-are-forgotten",
-    "return result, _Shares(places, size, width, mark)",
-    "return result, _Shares(places, size, width, NONE)",
+    "return result, _Layout(places, size, width, mark)",
+    "return result, _Layout(places, size, width, NONE)",
     "test_checkpoints.py::test_zeros_of_a_mask_meet_no_infinite_slope_outside",
 )

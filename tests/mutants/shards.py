@@ -35,13 +35,13 @@ _shards(
 )
 _shards(
     "contractions-of-two-axes-of-rows-pass",
-    '    if len(met) > 1:\n        raise _refused("brings pairs of rows together", node)\n',
+    '    if len(met) > 1:\n        raise _not_additive("brings pairs of rows together", node)\n',
     "",
     "test_what_nobody_knows_is_refused",
 )
 _shards(
     "elements-of-one-row-pass-for-a-sum",
-    '    raise _refused(f"of all rows, the axis {over}, is no sum over them", node)',
+    '    raise _not_additive(f"of all rows, the axis {over}, is no sum over them", node)',
     '    return "add"',
     "test_a_step_along_the_rows_is_refused",
 )

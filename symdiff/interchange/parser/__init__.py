@@ -78,14 +78,14 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     names = _NUMBERS
     lengths: dict[str, Expr] = {}
     if symbols.__class__ is not tuple or symbols:
-        values, lengths = _given(symbols)
+        values, lengths = _name_meanings(symbols)
         names = _NUMBERS | lengths | values
     if len(text) > _MOST_CHARACTERS:
         reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
         fail(text, _MOST_CHARACTERS, reason)
     with allowance(_MOST_LISTED):
         for line in lines(text):
-            result = _formula(text, line, names)
+            result = _read_formula(text, line, names)
             if not line.name:
                 break
             if line.name in names:
@@ -97,7 +97,7 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     return result
 
 
-def _formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
+def _read_formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
     earlier: list[Terms] = []
     *parts, last = scan(text, line.start, line.stop)
     for part in parts:
@@ -105,7 +105,7 @@ def _formula(text: str, line: Line, names: Mapping[str, Expr]) -> Expr:
     return Reader(text, last, names, earlier).whole()
 
 
-def _given(
+def _name_meanings(
     symbols: Mapping[str, Expr] | Iterable[Expr],
 ) -> tuple[dict[str, Expr], dict[str, Expr]]:
     """The meanings of names: the given expressions, and the lengths of their axes."""

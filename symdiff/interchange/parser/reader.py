@@ -48,12 +48,12 @@ _POWERS = {"pow", "power"}
 Terms = list[tuple[int, Expr]]  # the value of a part: terms of a sum with signs
 
 
-def _meant(name: str) -> str:
+def _suggest_meaning(name: str) -> str:
     """Suggest a meaning for an unknown function: a misspelt one, a derivative, or a factor.
 
-    >>> _meant("sinn"), _meant("z")
+    >>> _suggest_meaning("sinn"), _suggest_meaning("z")
     ('did you mean sin?', 'write * between factors')
-    >>> _meant("sn")
+    >>> _suggest_meaning("sn")
     'did you mean sin? If not, write * between factors'
     """
     if name in _DERIVATIVES:
@@ -72,11 +72,13 @@ def _meant(name: str) -> str:
     return f"did you mean {close[0]}?{' If not, write * between factors' if short else ''}"
 
 
-def _misread(source: str, place: int, said: str) -> str:
+def _explain_syntax_error(source: str, place: int, said: str) -> str:
     """Explain a syntax error at ``place`` where Python's message says little.
 
-    >>> _misread("x +", 0, "invalid syntax"), _misread("1 +* 2", 3, "invalid syntax")
-    ('nothing follows +', 'invalid syntax')
+    >>> _explain_syntax_error("x +", 0, "invalid syntax")
+    'nothing follows +'
+    >>> _explain_syntax_error("1 +* 2", 3, "invalid syntax")
+    'invalid syntax'
     """
     before, rest = source[:place].rstrip(), source[place:].lstrip()
     touching = bool(before) and (before[-1].isalnum() or before[-1] in "_)]") and rest[:1].isalnum()
@@ -119,7 +121,7 @@ class Reader:
             return ast.parse(source, mode="eval").body
         except SyntaxError as error:
             before = source[: max(0, (error.offset or 1) - 1)]
-            said = f"no formula: {_misread(source, len(before), error.msg)}"
+            said = f"no formula: {_explain_syntax_error(source, len(before), error.msg)}"
             fail(self.text, self.part.origin(len(before.encode())), said)
         except (RecursionError, MemoryError):
             fail(self.text, self.part.origin(0), "nested too deeply")
@@ -221,7 +223,7 @@ class Reader:
             self.fail(node, INDEX_NOTATION if indexed else only)
         name = node.func.id
         if name not in FUNCTIONS and name not in PUBLIC:
-            self.fail(node, f"{name[:40]} is not a function here; {_meant(name[:40])}")
+            self.fail(node, f"{name[:40]} is not a function here; {_suggest_meaning(name[:40])}")
         starred = any(isinstance(arg, ast.Starred) for arg in node.args)
         if starred or any(given.arg is None for given in node.keywords):
             self.fail(node, f"{name}: operands are given by position, one by one")
@@ -291,9 +293,9 @@ class Reader:
 
     def operand(self, node: ast.expr, value: object) -> Expr:
         """Convert a value to an expression."""
-        return self.told(node, "", operand, value)
+        return self.report_errors(node, "", operand, value)
 
-    def told(self, node: ast.expr, name: str, make: Callable[..., T], *given: object) -> T:
+    def report_errors(self, node: ast.expr, name: str, make: Callable[..., T], *given: object) -> T:
         """Call ``make``; report its errors at the position of ``node``."""
         try:
             return make(*given)
@@ -342,7 +344,7 @@ class Reader:
             if several and len(pairs) > MOST_AXES:
                 self.fail(node, f"{name}: more than {MOST_AXES} operands")
             parsed = [
-                self.told(place, f"{name}: ", argument, function, parameter, value)
+                self.report_errors(place, f"{name}: ", argument, function, parameter, value)
                 for place, value in (pairs if several else [pairs])
             ]
             bound.arguments[parameter] = tuple(parsed) if several else parsed[0]
@@ -398,7 +400,7 @@ class Reader:
         array = self.operand(node.value, x)
         if not array.shape:
             self.fail(node.slice, "a scalar has no subscripts")
-        index = self.told(node.slice, "", key, given)
+        index = self.report_errors(node.slice, "", key, given)
         try:
             return array[index]
         except (IndexError, TypeError, ValueError, Unsupported) as error:

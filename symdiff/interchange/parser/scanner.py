@@ -114,13 +114,13 @@ class Stretch:
 
     def origin(self, column: int) -> int:
         """The position in the text of byte number ``column`` of this part."""
-        return self.origins[self._number(column)]
+        return self.origins[self._word_number(column)]
 
     def word(self, column: int) -> str:
         """The word at a column of the part."""
-        return self.words[self._number(column)].rstrip()
+        return self.words[self._word_number(column)].rstrip()
 
-    def _number(self, column: int) -> int:
+    def _word_number(self, column: int) -> int:
         return bisect_right(self.starts, column) - 1
 
     @cached_property
@@ -160,7 +160,7 @@ def lines(text: str) -> Iterator[Line]:
     start = 0
     while match := _DEFINITION.match(text, start):
         position = match.start("name")
-        name = _name(text, match["name"], position, frozenset())
+        name = _check_name(text, match["name"], position, frozenset())
         yield Line(name, position, *match.span("body"))
         start = match.end()
     yield Line("", start, start, len(text))
@@ -235,7 +235,7 @@ def _words(text: str, start: int, stop: int) -> Iterator[tuple[str, str, int]]:
         if position == number_end and kind in ("name", "number", "exact"):
             fail(text, position, f"a number runs into {word[:20]!r}: write * between factors")
         if kind == "name":
-            word = _name(text, word, position, _KEYWORDS)
+            word = _check_name(text, word, position, _KEYWORDS)
         elif kind == "number":
             number_end = match.end()
             if len(word) > MOST_DIGITS:
@@ -250,7 +250,7 @@ def normal(name: str) -> str:
     return unicodedata.normalize("NFKC", name)
 
 
-def _name(text: str, word: str, position: int, keywords: frozenset[str]) -> str:
+def _check_name(text: str, word: str, position: int, keywords: frozenset[str]) -> str:
     if not word.isidentifier():
         fail(text, position, f"{word[:20]!r} is no name; powers are written x**2")
     name = normal(word)

@@ -73,22 +73,22 @@ _OWN: tuple[type[ScalarFunction], ...] = tuple(
 )
 
 
-def _taken(value: Callable[..., mpf], **facts: object) -> type[Facts]:
+def _facts_for_sympy(value: Callable[..., mpf], **facts: object) -> type[Facts]:
     return type("Taken", (Facts,), {"value": staticmethod(value), **facts})
 
 
 # SymPy's own classes whose derivatives are valid wherever the function is.
 _SYMPY: dict[type[sp.Function], type[Facts]] = {
-    sp.exp: _taken(mp.exp),
-    sp.log: _taken(real_log, large=True, aliases="ln", domain=positive),
-    sp.sin: _taken(mp.sin, finite_partials=True),
-    sp.cos: _taken(mp.cos, finite_partials=True),
-    sp.tan: _taken(mp.tan, finite_partials=True),
-    sp.atan: _taken(mp.atan, large=True, finite_partials=True, aliases="arctan"),
-    sp.sinh: _taken(mp.sinh),
-    sp.cosh: _taken(mp.cosh),
-    sp.erf: _taken(mp.erf, large=True, finite_partials=True),
-    sp.erfc: _taken(mp.erfc, finite_partials=True),
+    sp.exp: _facts_for_sympy(mp.exp),
+    sp.log: _facts_for_sympy(real_log, large=True, aliases="ln", domain=positive),
+    sp.sin: _facts_for_sympy(mp.sin, finite_partials=True),
+    sp.cos: _facts_for_sympy(mp.cos, finite_partials=True),
+    sp.tan: _facts_for_sympy(mp.tan, finite_partials=True),
+    sp.atan: _facts_for_sympy(mp.atan, large=True, finite_partials=True, aliases="arctan"),
+    sp.sinh: _facts_for_sympy(mp.sinh),
+    sp.cosh: _facts_for_sympy(mp.cosh),
+    sp.erf: _facts_for_sympy(mp.erf, large=True, finite_partials=True),
+    sp.erfc: _facts_for_sympy(mp.erfc, finite_partials=True),
 }
 
 VOCABULARY: dict[str, type[sp.Function]] = {

@@ -62,7 +62,7 @@ class Bessel(Transcendental):
         return cls.at_zero[n != 0] if x == 0 and cls.at_zero else None
 
 
-def _below(function: type[Bessel], n: sp.Expr, x: sp.Expr) -> sp.Expr:
+def _order_below(function: type[Bessel], n: sp.Expr, x: sp.Expr) -> sp.Expr:
     """The function of order n - 1, with order 1 in place of -1: J_0' is -J_1."""
     lowest = ONE - abs(sign(n))  # 1 for n = 0, else 0
     turned = function(n - 1 + 2 * lowest, x)
@@ -75,7 +75,7 @@ class jv(Bessel):
     domain = _(lambda n, x: logical_or(whole(n), positive(x)))
     sympy = sp.besselj
     aliases = "jn jve"
-    partials = _(lambda n, x: (None, HALF * _below(jv, n, x) - HALF * jv(n + 1, x)))
+    partials = _(lambda n, x: (None, HALF * _order_below(jv, n, x) - HALF * jv(n + 1, x)))
     value = _(lambda n, x: _first_kind(mp.besselj, real_order("jv", n), x, mp.mpf(0)))
     reflection, at_zero = -1, (ONE, ZERO)
 
@@ -86,7 +86,7 @@ class yv(Bessel):
     domain = _(lambda n, x: positive(x))
     sympy = sp.bessely
     aliases = "yn yve"
-    partials = _(lambda n, x: (None, HALF * _below(yv, n, x) - HALF * yv(n + 1, x)))
+    partials = _(lambda n, x: (None, HALF * _order_below(yv, n, x) - HALF * yv(n + 1, x)))
     value = _(lambda n, x: _second_kind(mp.bessely, real_order("yv", n), x))
     reflection = -1
 
@@ -96,7 +96,7 @@ class iv(Bessel):
 
     domain = _(lambda n, x: logical_or(whole(n), positive(x)))
     sympy = sp.besseli
-    partials = _(lambda n, x: (None, HALF * _below(iv, n, x) + HALF * iv(n + 1, x)))
+    partials = _(lambda n, x: (None, HALF * _order_below(iv, n, x) + HALF * iv(n + 1, x)))
     value = _(lambda n, x: _first_kind(mp.besseli, real_order("iv", n), x, mp.inf))
     at_zero = (ONE, ZERO)
 

@@ -188,7 +188,7 @@ class equal_in_minimum(Decision):
     formula = _(equal)
 
 
-def _share(tie: type[Decision], a: sp.Expr, b: sp.Expr) -> sp.Expr:
+def _tie_weight(tie: type[Decision], a: sp.Expr, b: sp.Expr) -> sp.Expr:
     return where(tie(a, b), HALF, ONE)
 
 
@@ -209,8 +209,8 @@ class maximum(ScalarFunction):
     finite_partials = True
     partials = _(
         lambda a, b: (
-            where(less(a, b), ZERO, _share(equal_in_maximum, a, b)),
-            where(less(b, a), ZERO, _share(equal_in_maximum, a, b)),
+            where(less(a, b), ZERO, _tie_weight(equal_in_maximum, a, b)),
+            where(less(b, a), ZERO, _tie_weight(equal_in_maximum, a, b)),
         )
     )
     value = rational = _(_larger)
@@ -233,8 +233,8 @@ class minimum(ScalarFunction):
     finite_partials = True
     partials = _(
         lambda a, b: (
-            where(less(b, a), ZERO, _share(equal_in_minimum, a, b)),
-            where(less(a, b), ZERO, _share(equal_in_minimum, a, b)),
+            where(less(b, a), ZERO, _tie_weight(equal_in_minimum, a, b)),
+            where(less(a, b), ZERO, _tie_weight(equal_in_minimum, a, b)),
         )
     )
     value = rational = _(_smaller)

@@ -48,7 +48,7 @@ class ellipkm1(Transcendental):
     drawn = True
     definition = _(lambda p: sp.elliptic_k(1 - p))
     partials = _(lambda p: (ellipkm1_derivative(ONE, p),))
-    value = _(lambda p: _of_complement(0, p))
+    value = _(lambda p: _complement_value(0, p))
 
 
 class ellipe(Transcendental):
@@ -85,7 +85,7 @@ class ellipkm1_derivative(Ordered):
         lambda n, p: differentiated("ellipkm1_derivative", lambda t: sp.elliptic_k(1 - t), n, p)
     )
     partials = _(lambda n, p: (None, ellipkm1_derivative(n + 1, p)))
-    value = _(lambda n, p: _of_complement(integer_order("ellipkm1_derivative", n), p))
+    value = _(lambda n, p: _complement_value(integer_order("ellipkm1_derivative", n), p))
 
 
 class ellipe_derivative(Ordered):
@@ -98,7 +98,7 @@ class ellipe_derivative(Ordered):
     value = _(lambda n, m: _value(-HALF, integer_order("ellipe_derivative", n), m, 1 - m))
 
 
-def _of_complement(n: int, p: mpf) -> mpf:
+def _complement_value(n: int, p: mpf) -> mpf:
     extra = 10 + (abs(mp.mag(p)) if p and mp.isfinite(p) else 0)
     with mp.extraprec(extra):
         m = 1 - p

@@ -98,10 +98,10 @@ def _rgamma_value(n: int, x: mpf) -> mpf:
         return mp.rgamma(x)
     with mp.extraprec(20 + 10 * n + builtins.max(mp.mag(x), 0)):
         if 2 * x >= 1:
-            result = _of_powers_of_gamma(n, -1, x)[n] * mp.rgamma(x)
+            result = _gamma_power_derivatives(n, -1, x)[n] * mp.rgamma(x)
         else:
             turned = (mp.sinpi(x), mp.cospi(x), -mp.sinpi(x), -mp.cospi(x))
-            mirrored = _of_powers_of_gamma(n, 1, 1 - x)
+            mirrored = _gamma_power_derivatives(n, 1, 1 - x)
             terms = (
                 mp.binomial(n, k) * (-1) ** (n - k) * mirrored[n - k] * mp.pi ** (k - 1) * c
                 for k in range(n + 1)
@@ -111,7 +111,7 @@ def _rgamma_value(n: int, x: mpf) -> mpf:
     return +result
 
 
-def _of_powers_of_gamma(n: int, sign: int, x: mpf) -> list[mpf]:
+def _gamma_power_derivatives(n: int, sign: int, x: mpf) -> list[mpf]:
     """The derivatives of Γ^sign, divided by Γ^sign, up to order n, for x > 0."""
     coefficients, slopes = [mp.mpf(1)], [sign * mp.psi(i, x) for i in range(n)]
     for k in range(n):
@@ -262,7 +262,7 @@ class beta_derivative(Ordered):
     domain = _(lambda m, n, a, b: logical_and(positive(a), positive(b)))
     orders = 2
     of = beta
-    definition = _(lambda m, n, a, b: _of_beta(m, n, a, b))
+    definition = _(lambda m, n, a, b: _beta_definition(m, n, a, b))
     partials = _(
         lambda m, n, a, b: (
             None,
@@ -278,7 +278,7 @@ class beta_derivative(Ordered):
     )
 
 
-def _of_beta(m: sp.Expr, n: sp.Expr, a: sp.Expr, b: sp.Expr) -> sp.Expr:
+def _beta_definition(m: sp.Expr, n: sp.Expr, a: sp.Expr, b: sp.Expr) -> sp.Expr:
     def by_second(t: sp.Expr) -> sp.Expr:
         return differentiated("beta_derivative", lambda u: sp.beta(t, u), n, b)
 
@@ -291,8 +291,8 @@ def _beta_derivative_value(m: int, n: int, a: mpf, b: mpf) -> mpf:
         return mp.nan
     size = builtins.max(builtins.abs(mp.mag(x)) for x in (a, b))
     with mp.extraprec(20 + 10 * (m + n) + 2 * (m + n + 2) * size):  # the terms cancel
-        first, second = _of_powers_of_gamma(m, 1, a), _of_powers_of_gamma(n, 1, b)
-        below = _of_powers_of_gamma(m + n, -1, a + b)
+        first, second = _gamma_power_derivatives(m, 1, a), _gamma_power_derivatives(n, 1, b)
+        below = _gamma_power_derivatives(m + n, -1, a + b)
         terms = (
             mp.binomial(m, i) * first[i] * mp.binomial(n, k) * second[k] * below[m + n - i - k]
             for i in range(m + 1)

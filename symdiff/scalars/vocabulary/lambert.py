@@ -71,7 +71,7 @@ class lambertw_derivative(LambertDerivative):
     """The n-th derivative of the principal branch."""
 
     domain = _(lambda n, x: less(-sp.exp(-1), x))
-    definition = _(lambda n, x: _closed(n, sp.LambertW(x)))
+    definition = _(lambda n, x: _closed_form(n, sp.LambertW(x)))
     partials = _(lambda n, x: (None, lambertw_derivative(n + 1, x)))
     value = _(lambda n, x: _value(0, integer_order("lambertw_derivative", n), x))
 
@@ -80,7 +80,7 @@ class lambertwm1_derivative(LambertDerivative):
     """The n-th derivative of the branch -1."""
 
     domain = _(lambda n, x: between(-sp.exp(-1), x, ZERO))
-    definition = _(lambda n, x: _closed(n, sp.LambertW(x, -1)))
+    definition = _(lambda n, x: _closed_form(n, sp.LambertW(x, -1)))
     partials = _(lambda n, x: (None, lambertwm1_derivative(n + 1, x)))
     value = _(lambda n, x: _value(-1, integer_order("lambertwm1_derivative", n), x))
 
@@ -101,7 +101,7 @@ def lambert_polynomial(n: int) -> tuple[int, ...]:
     return tuple(terms)
 
 
-def _closed(n: sp.Expr, w: sp.Expr) -> sp.Expr:
+def _closed_form(n: sp.Expr, w: sp.Expr) -> sp.Expr:
     if not n.is_Integer:
         raise Unsupported(f"lambertw: the order {n} of a derivative is not a number")
     if n == 0:

@@ -321,7 +321,7 @@ class Planar(Ordered):
     decides_at = _(lambda n, m, a, b: at_origin(a, b))
 
 
-def _of_plane(
+def _planar_definition(
     n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr, function: Callable[..., sp.Expr]
 ) -> sp.Expr:
     if not (n.is_Integer and m.is_Integer):
@@ -377,7 +377,9 @@ class hypot_derivative(Planar):
     """The derivative of hypot(a, b) of order n by a and m by b, n + m > 0; 0 at the origin."""
 
     decides = "hypot"
-    definition = _(lambda n, m, a, b: _of_plane(n, m, a, b, lambda x, y: sp.sqrt(x**2 + y**2)))
+    definition = _(
+        lambda n, m, a, b: _planar_definition(n, m, a, b, lambda x, y: sp.sqrt(x**2 + y**2))
+    )
     partials = _(
         lambda n, m, a, b: (
             None,
@@ -393,7 +395,7 @@ class atan2_derivative(Planar):
     """The derivative of atan2(y, x) of order n by y and m by x, n + m > 0; 0 at the origin."""
 
     decides = "atan2"
-    definition = _(lambda n, m, y, x: _of_plane(n, m, y, x, lambda a, b: sp.atan2(a, b)))
+    definition = _(lambda n, m, y, x: _planar_definition(n, m, y, x, lambda a, b: sp.atan2(a, b)))
     partials = _(
         lambda n, m, y, x: (
             None,

@@ -92,7 +92,7 @@ def _number(cls: type[Polynomial], n: mpf, *operands: mpf) -> mpf:
     return settled(lambda: cls.at(n, *operands))
 
 
-def _below(n: sp.Expr) -> sp.Expr:
+def _order_below(n: sp.Expr) -> sp.Expr:
     """The order n - 1; 0 for n = 0, where the derivative has the factor 0."""
     return n - abs(sign(n))
 
@@ -107,7 +107,7 @@ class eval_gegenbauer(Polynomial):
         lambda n, alpha, x: (
             None,
             None,
-            TWO * alpha * sign(n) * eval_gegenbauer(_below(n), alpha + 1, x),
+            TWO * alpha * sign(n) * eval_gegenbauer(_order_below(n), alpha + 1, x),
         )
     )
 
@@ -118,7 +118,9 @@ class eval_legendre(Polynomial):
     nargs = 2
     sympy = sp.legendre
     terms = _(lambda k: ((2 * k + 1, 0), (0, 0), (k, 0), k + 1))
-    partials = _(lambda n, x: (None, sign(n) * eval_gegenbauer(_below(n), sp.Rational(3, 2), x)))
+    partials = _(
+        lambda n, x: (None, sign(n) * eval_gegenbauer(_order_below(n), sp.Rational(3, 2), x))
+    )
 
 
 class eval_chebyu(Polynomial):
@@ -127,7 +129,7 @@ class eval_chebyu(Polynomial):
     nargs = 2
     sympy = sp.chebyshevu
     terms = _(lambda k: ((2, 0), (0, 0), (1, 0), 1))
-    partials = _(lambda n, x: (None, TWO * sign(n) * eval_gegenbauer(_below(n), TWO, x)))
+    partials = _(lambda n, x: (None, TWO * sign(n) * eval_gegenbauer(_order_below(n), TWO, x)))
 
 
 class eval_chebyt(Polynomial):
@@ -136,7 +138,7 @@ class eval_chebyt(Polynomial):
     nargs = 2
     sympy = sp.chebyshevt
     terms = _(lambda k: ((2 if k else 1, 0), (0, 0), (1, 0), 1))
-    partials = _(lambda n, x: (None, n * eval_chebyu(_below(n), x)))
+    partials = _(lambda n, x: (None, n * eval_chebyu(_order_below(n), x)))
 
 
 class eval_hermite(Polynomial):
@@ -145,7 +147,7 @@ class eval_hermite(Polynomial):
     nargs = 2
     sympy = sp.hermite
     terms = _(lambda k: ((2, 0), (0, 0), (2 * k, 0), 1))
-    partials = _(lambda n, x: (None, TWO * n * eval_hermite(_below(n), x)))
+    partials = _(lambda n, x: (None, TWO * n * eval_hermite(_order_below(n), x)))
 
 
 class eval_hermitenorm(Polynomial):
@@ -155,7 +157,7 @@ class eval_hermitenorm(Polynomial):
     sympy = sp.hermite_prob
     drawn = False
     terms = _(lambda k: ((1, 0), (0, 0), (k, 0), 1))
-    partials = _(lambda n, x: (None, n * eval_hermitenorm(_below(n), x)))
+    partials = _(lambda n, x: (None, n * eval_hermitenorm(_order_below(n), x)))
 
 
 class eval_genlaguerre(Polynomial):
@@ -165,7 +167,7 @@ class eval_genlaguerre(Polynomial):
     sympy = sp.assoc_laguerre
     terms = _(lambda k: ((-1, 0), (2 * k + 1, 1), (k, 1), k + 1))
     partials = _(
-        lambda n, alpha, x: (None, None, -sign(n) * eval_genlaguerre(_below(n), alpha + 1, x))
+        lambda n, alpha, x: (None, None, -sign(n) * eval_genlaguerre(_order_below(n), alpha + 1, x))
     )
 
 
@@ -175,4 +177,4 @@ class eval_laguerre(Polynomial):
     nargs = 2
     sympy = sp.laguerre
     terms = _(lambda k: ((-1, 0), (2 * k + 1, 0), (k, 0), k + 1))
-    partials = _(lambda n, x: (None, -sign(n) * eval_genlaguerre(_below(n), ONE, x)))
+    partials = _(lambda n, x: (None, -sign(n) * eval_genlaguerre(_order_below(n), ONE, x)))
