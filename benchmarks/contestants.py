@@ -49,14 +49,14 @@ class Local:
 
     def __init__(self, library: str, case: Case) -> None:
         self.library, self.workload = library, case.workload
-        self.given = self.workload.given(case.size)
+        self.inputs = self.workload.inputs(case.size)
         self.memory: int | None = None
         self._call: Any = None
 
     def first(self) -> list[np.ndarray]:
         """Run all stages for the first time and return the result."""
-        *_, call = LIBRARIES[self.library](self.workload, self.given, "_first")
-        shape = np.shape(next(iter(self.given.values()))) if self.workload.points else ()
+        *_, call = LIBRARIES[self.library](self.workload, self.inputs, "_first")
+        shape = np.shape(next(iter(self.inputs.values()))) if self.workload.points else ()
         self._call = call
         return arrays(call(), shape)
 
@@ -67,7 +67,7 @@ class Local:
         """
         self._call = None
         gc.collect()
-        run = LIBRARIES[self.library](self.workload, self.given, f"_{round_}")
+        run = LIBRARIES[self.library](self.workload, self.inputs, f"_{round_}")
         times = [time.perf_counter()]
         parts = []
         for _ in range(3):

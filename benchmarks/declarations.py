@@ -60,13 +60,13 @@ class Workload:
     peers: tuple[str, ...] = ()
     formulas: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
-    def given(self, size: Size) -> dict[str, Any]:
+    def inputs(self, size: Size) -> dict[str, Any]:
         """Return the arguments, the same in every process."""
         return self.data(np.random.default_rng(0), **size)
 
-    def places(self, given: Mapping[str, Any]) -> tuple[int, ...]:
+    def places(self, inputs: Mapping[str, Any]) -> tuple[int, ...]:
         """Return the positions of the arguments to differentiate by."""
-        names = list(given)
+        names = list(inputs)
         return tuple(names.index(name) for name in (self.wrt or names))
 
     def contestants(self) -> list[str]:
@@ -95,7 +95,7 @@ class Case:
 
 
 def half_the_digits(dtype: np.dtype[Any]) -> float:
-    """The largest difference of two right results, relative to the largest number of the array."""
+    """Return the largest difference of right results, relative to the array's largest number."""
     return float(np.sqrt(np.finfo(dtype).eps))
 
 

@@ -46,7 +46,7 @@ def _formula(w: Workload, library: str) -> Callable[..., Any]:
 
 
 def _ours(
-    w: Workload, given: Mapping[str, Any], word: str, backend: str = "numpy"
+    w: Workload, inputs: Mapping[str, Any], word: str, backend: str = "numpy"
 ) -> Iterator[Any]:
     """Run our library: expressions for all stages, a Function's own methods for calls."""
     import numeric as nm
@@ -56,12 +56,12 @@ def _ours(
     if w.task is Task.PROGRAM:
         yield from (None, None, w.formula(nm))
         return
-    args = list(given.values())
+    args = list(inputs.values())
     shapes = [() if w.points else np.shape(value) for value in args]
-    xs = [sd.symbol(name + word, s) for name, s in zip(given, shapes, strict=True)]
+    xs = [sd.symbol(name + word, s) for name, s in zip(inputs, shapes, strict=True)]
     f = _formula(w, "symdiff")(sd, *xs)
     yield f
-    wrt = [xs[i] for i in w.places(given)]
+    wrt = [xs[i] for i in w.places(inputs)]
     some = None if w.wrt is None else wrt
     if w.task is Task.VALUE:
         yield None
@@ -99,41 +99,41 @@ def _ours(
         yield lambda: [F(*args)]
 
 
-def symdiff(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def symdiff(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run our library in NumPy."""
-    yield from _ours(w, given, word)
+    yield from _ours(w, inputs, word)
 
 
-def native(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def native(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run our library in machine code."""
-    yield from _ours(w, given, word, "native")
+    yield from _ours(w, inputs, word, "native")
 
 
-def operations(w: Workload, given: Mapping[str, Any]) -> tuple[int, int]:
+def operations(w: Workload, inputs: Mapping[str, Any]) -> tuple[int, int]:
     """Count the operations of the value, and of value and gradient together."""
     import symdiff as sd
 
-    xs = [sd.symbol(name, () if w.points else np.shape(v)) for name, v in given.items()]
+    xs = [sd.symbol(name, () if w.points else np.shape(v)) for name, v in inputs.items()]
     f = _formula(w, "symdiff")(sd, *xs)
-    gradient = sd.grad(f, [xs[i] for i in w.places(given)])
+    gradient = sd.grad(f, [xs[i] for i in w.places(inputs)])
     return sd.count_operations(f), sd.count_operations([f, *gradient])
 
 
-def hand(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def hand(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run the code by hand."""
     assert w.hand is not None
-    f, args = w.hand, list(given.values())
+    f, args = w.hand, list(inputs.values())
     yield from (None, None, lambda: f(*args))
 
 
-def naive(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def naive(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run the code by hand, line by line."""
     assert w.naive is not None
-    f, args = w.naive, list(given.values())
+    f, args = w.naive, list(inputs.values())
     yield from (None, None, lambda: f(*args))
 
 
-def jax(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
+def jax(w: Workload, inputs: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
     """Run ``jax.jit`` of the entire task, in the dtype of the data, and wait for results.
 
     ``others`` are additional functions for the formula's namespace.
@@ -153,7 +153,7 @@ def jax(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iter
         constant=jnp.asarray,
         **others,
     )
-    formula, places = _formula(w, "jax"), w.places(given)
+    formula, places = _formula(w, "jax"), w.places(inputs)
 
     def f(*xs: Any) -> Any:
         return formula(names, *xs)
@@ -178,12 +178,12 @@ def jax(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iter
     if w.points:
         task = jax.vmap(task)
     compiled = jax.jit(task)
-    floats = all(isinstance(value, float) for value in given.values())
-    args = list(given.values()) if floats else [jnp.asarray(value) for value in given.values()]
+    floats = all(isinstance(value, float) for value in inputs.values())
+    args = list(inputs.values()) if floats else [jnp.asarray(value) for value in inputs.values()]
     yield from (None, None, lambda: jax.block_until_ready(compiled(*args)))
 
 
-def diffrax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def diffrax(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Solve differential equations in JAX, by our default method."""
     import diffrax
     import jax as library
@@ -202,20 +202,20 @@ def diffrax(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
             stepsize_controller=diffrax.PIDController(rtol=rtol, atol=atol),
         ).ys
 
-    yield from jax(w, given, word, odeint=odeint)
+    yield from jax(w, inputs, word, odeint=odeint)
 
 
-def torchdiffeq(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def torchdiffeq(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Solve differential equations in PyTorch, by our default method."""
     from torchdiffeq import odeint as solved
 
     def odeint(rate: Callable[..., Any], y: Any, t: Any, rtol: float, atol: float) -> Any:
         return solved(lambda t, y: rate(y, t), y, t, rtol=rtol, atol=atol, method="dopri5")
 
-    yield from torch(w, given, word, odeint=odeint)
+    yield from torch(w, inputs, word, odeint=odeint)
 
 
-def torch(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
+def torch(w: Workload, inputs: Mapping[str, Any], word: str, **others: Any) -> Iterator[Any]:
     """Run PyTorch eagerly; Hessians and Jacobians by ``torch.func``."""
     import torch
 
@@ -238,12 +238,12 @@ def torch(w: Workload, given: Mapping[str, Any], word: str, **others: Any) -> It
         constant=torch.as_tensor,
         **others,
     )
-    formula, places = _formula(w, "torch"), w.places(given)
+    formula, places = _formula(w, "torch"), w.places(inputs)
 
     def f(*xs: Any) -> Any:
         return formula(names, *xs)
 
-    xs = [torch.tensor(value, dtype=_torch_dtype(torch, value)) for value in given.values()]
+    xs = [torch.tensor(value, dtype=_torch_dtype(torch, value)) for value in inputs.values()]
     for i in places if w.task in (Task.GRADIENT, Task.DERIVATIVE) else ():
         xs[i].requires_grad_()
 
@@ -289,7 +289,7 @@ def _torch_dtype(torch: Any, value: Any) -> Any:
     return getattr(torch, str(np.asarray(value).dtype))
 
 
-def autograd(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def autograd(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run HIPS autograd."""
     import autograd.numpy as anp
     from autograd import grad, hessian, jacobian, value_and_grad
@@ -304,7 +304,7 @@ def autograd(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         scan=_looped,
         constant=np.asarray,
     )
-    formula, places, args = _formula(w, "autograd"), w.places(given), list(given.values())
+    formula, places, args = _formula(w, "autograd"), w.places(inputs), list(inputs.values())
 
     def f(*xs: Any) -> Any:
         return formula(names, *xs)
@@ -352,12 +352,12 @@ def _derivatives(w: Workload, f: Any, xs: Sequence[Any]) -> list[Any]:
     raise Unable
 
 
-def lambdify(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def lambdify(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Compile SymPy's derivatives by ``lambdify`` with ``cse``; ``math`` for floats."""
     import sympy
 
-    args = list(given.values())
-    xs = [sympy.Symbol(name + word, real=True) for name in given]
+    args = list(inputs.values())
+    xs = [sympy.Symbol(name + word, real=True) for name in inputs]
     f = _formula(w, "lambdify")(sympy, *xs)
     yield f
     derivative = _derivatives(w, f, xs)
@@ -366,31 +366,31 @@ def lambdify(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
     yield lambda: function(*args)
 
 
-def symengine(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def symengine(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run SymEngine's ``Lambdify`` with ``cse``, on one array of points or numbers."""
     import symengine
 
-    xs = [symengine.Symbol(name + word) for name in given]
+    xs = [symengine.Symbol(name + word) for name in inputs]
     f = _formula(w, "symengine")(symengine, *xs)
     yield f
     derivative = _derivatives(w, f, xs)
     yield derivative
     function = symengine.Lambdify(xs, derivative, cse=True)
-    at = np.stack(list(given.values()), axis=-1) if w.points else list(given.values())
+    at = np.stack(list(inputs.values()), axis=-1) if w.points else list(inputs.values())
     if w.points:
         yield lambda: np.moveaxis(function(at), -1, 0)
     else:
         yield lambda: function(at)
 
 
-def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def casadi(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run CasADi's ``Function``: SX for scalars, MX for vectors; many scalars form one vector."""
     import casadi
 
-    args = list(given.values())
+    args = list(inputs.values())
     shapes = [() if w.points else np.shape(value) for value in args]
     kind = casadi.MX if any(len(shape) == 1 for shape in shapes) else casadi.SX
-    xs = [kind.sym(name + word, *s) for name, s in zip(given, shapes, strict=True)]
+    xs = [kind.sym(name + word, *s) for name, s in zip(inputs, shapes, strict=True)]
     everything = casadi.vertcat(*map(casadi.vec, xs))
     one = kind is casadi.MX and len(xs) > 1  # MX differentiates by symbols only, so use one symbol
     if one:
@@ -459,12 +459,12 @@ def casadi(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         yield lambda: function(*args)
 
 
-def heyoka(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
+def heyoka(w: Workload, inputs: Mapping[str, Any], word: str) -> Iterator[Any]:
     """Run heyoka's compiled functions, on one array with a row for each variable."""
     import heyoka as hy
 
-    xs = hy.make_vars(*(name + word for name in given))
-    xs = [xs] if len(given) == 1 else xs
+    xs = hy.make_vars(*(name + word for name in inputs))
+    xs = [xs] if len(inputs) == 1 else xs
     f = _formula(w, "heyoka")(hy, *xs)
     yield f
     outputs = list(f) if w.task is Task.JACOBIAN else [f]
@@ -475,7 +475,7 @@ def heyoka(w: Workload, given: Mapping[str, Any], word: str) -> Iterator[Any]:
         derivative = [tensors[index] for index in _orders(w.task, len(outputs), len(xs))]
     yield derivative
     function = hy.cfunc(derivative, vars=xs)
-    at = np.array(list(given.values()))
+    at = np.array(list(inputs.values()))
     yield lambda: function(at)
 
 

@@ -137,9 +137,9 @@ def logistic_calls() -> Callable[[], object]:
     """Values and gradients of a logistic loss, 1,000 by 20."""
     X, y, w = sd.symbol("X", ("m", "n")), sd.symbol("y", "m"), sd.symbol("w", "n")
     F = nm.lower(sd.mean(sd.softplus(X @ w) - y * (X @ w)), [X, y, w])
-    given = RNG.normal(size=(1000, 20)), np.ones(1000), RNG.normal(size=20)
-    F.value_and_grad(*given)
-    return repeated(lambda: F.value_and_grad(*given), 100)
+    inputs = RNG.normal(size=(1000, 20)), np.ones(1000), RNG.normal(size=20)
+    F.value_and_grad(*inputs)
+    return repeated(lambda: F.value_and_grad(*inputs), 100)
 
 
 def vector_rosenbrock_calls() -> Callable[[], object]:
@@ -174,10 +174,10 @@ def forward_and_backward() -> Callable[[], object]:
     """Forward and backward of a layer, 64 by 64."""
     X, w = sd.symbol("X", ("m", "n")), sd.symbol("w", ("n", "n"))
     F = nm.lower(sd.tanh(X @ w), [X, w])
-    given = RNG.normal(size=(64, 64)), RNG.normal(size=(64, 64))
+    inputs = RNG.normal(size=(64, 64)), RNG.normal(size=(64, 64))
     ones = np.ones((64, 64))
-    F.backward(F.forward(*given)[1], ones)
-    return repeated(lambda: F.backward(F.forward(*given)[1], ones), 100)
+    F.backward(F.forward(*inputs)[1], ones)
+    return repeated(lambda: F.backward(F.forward(*inputs)[1], ones), 100)
 
 
 def eager_chain(size: int) -> Callable[[], object]:

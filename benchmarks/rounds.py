@@ -117,7 +117,7 @@ def measure(
     counts = None
     if case.workload.task is Task.GRADIENT:
         with suppress(NotImplementedError):  # a scan has no fixed number of operations
-            counts = operations(case.workload, case.workload.given(case.size))
+            counts = operations(case.workload, case.workload.inputs(case.size))
     return Outcome(case, timings, counts)
 
 

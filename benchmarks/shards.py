@@ -151,7 +151,7 @@ def trips(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def robust() -> tuple[Any, list[Any]]:
-    """The mean negative log-likelihood of a regression with Student's t of 3 degrees of freedom."""
+    """Return the mean negative log-likelihood of a regression with Student's t of 3 degrees."""
     X, y = sd.symbol("X", ("n", len(FEATURES))), sd.symbol("y", "n")
     w, s = sd.symbol("w", len(FEATURES)), sd.symbol("s")
     r = (y - X @ w) * sd.exp(-s)

@@ -111,7 +111,7 @@ def penalty(torch: Any) -> Callable[[], object]:
 
 
 def logistic_hessian(torch: Any) -> Callable[[], object]:
-    """The Hessian of the logistic loss of 100 parameters over 2,000 rows."""
+    """Return the Hessian of the logistic loss of 100 parameters over 2,000 rows."""
     rng = np.random.default_rng(0)
     rows = torch.tensor(rng.normal(size=(2000, 100)).astype(np.float32))
     target = torch.tensor((rng.random(2000) > 0.5).astype(np.float32))
@@ -122,7 +122,7 @@ def logistic_hessian(torch: Any) -> Callable[[], object]:
 
 
 def per_sample(torch: Any) -> Callable[[], object]:
-    """The gradients of the perceptron's loss for each of its samples."""
+    """Return the gradients of the perceptron's loss for each of its samples."""
     network = _Network(torch)
     parameters = [p.detach() for p in network.parameters]
     of = torch.nn.functional.binary_cross_entropy_with_logits
@@ -137,7 +137,7 @@ def per_sample(torch: Any) -> Callable[[], object]:
 
 
 def jacobian(torch: Any) -> Callable[[], object]:
-    """The Jacobian of a function of a vector of 200, with 200 results."""
+    """Return the Jacobian of a function of a vector of 200, with 200 results."""
     rng = np.random.default_rng(0)
     matrix = torch.tensor((rng.normal(size=(200, 200)) / 14).astype(np.float32))
     x = torch.tensor(rng.normal(size=200).astype(np.float32))

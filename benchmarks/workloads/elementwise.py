@@ -29,7 +29,7 @@ def rosenbrock_by_hand(x: float, y: float) -> tuple[float, float, float]:
 
 
 def chained(np: Any, x: Any) -> Any:
-    """The sum of Rosenbrock's functions along a vector."""
+    """Return the sum of Rosenbrock's functions along a vector."""
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
@@ -79,7 +79,7 @@ def term_by_term_by_hand(*xs: float) -> list[Any]:
 
 
 def mixed(np: Any, x: Any, w: Any) -> Any:
-    """A sum of functions of two variables at every element."""
+    """Return a sum of functions of two variables at every element."""
     return np.sum(np.tanh(x * w) * np.exp(-(x**2) / 2) + np.log1p(w**2))
 
 
@@ -117,7 +117,7 @@ def mixed_naively(x: np.ndarray, w: np.ndarray) -> tuple[Any, ...]:
 
 
 def pointwise(np: Any, x: Any, y: Any, z: Any) -> Any:
-    """A function of three variables, without a sum."""
+    """Compute a function of three variables at every element, without a sum."""
     return np.exp(-x * y) * np.sin(z) + np.log(1 + x**2)
 
 
@@ -163,7 +163,7 @@ def pointwise_naively(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> tuple[np.n
 
 
 def oscillating(np: Any, x: Any) -> Any:
-    """The sine of a sum, whose derivatives grow to large expressions."""
+    """Return the sine of a sum, whose derivatives grow to large expressions."""
     return np.sin(np.exp(x) + x**2)
 
 

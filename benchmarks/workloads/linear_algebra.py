@@ -16,7 +16,7 @@ PEERS = ("jax", "torch", "autograd")
 
 
 def logistic_loss(np: Any, X: Any, y: Any, w: Any) -> Any:
-    """The mean logistic loss over rows."""
+    """Return the mean logistic loss over rows."""
     z = X @ w
     return np.sum(np.softplus(z) - y * z) / X.shape[0]
 
@@ -43,7 +43,7 @@ def _rows(rng: np.random.Generator, m: int, n: int) -> dict[str, Any]:
 
 
 def factorisation(np: Any, U: Any, V: Any, T: Any, S: Any) -> Any:
-    """The weighted squared distance of ``U V'`` and T."""
+    """Return the weighted squared distance of ``U V'`` and T."""
     return np.sum(S * (T - U @ V.T) ** 2)
 
 
@@ -109,7 +109,7 @@ _FEW_CLUSTERS = {"k": 3, "n": 20, "d": 2}
 
 
 def least_squares(np: Any, a: Any, t: Any, s: Any) -> Any:
-    """The squared distance of a polynomial with coefficients a from samples s at the places t."""
+    """Return the squared distance of the polynomial a from samples s at the places t."""
     return np.sum((np.vander(t, a.shape[0], increasing=True) @ a - s) ** 2) / 2
 
 

@@ -101,7 +101,7 @@ def _observations(rng: np.random.Generator, n: int) -> dict[str, Any]:
 
 
 def cross_entropy(np: Any, z: Any, Y: Any) -> Any:
-    """The mean cross-entropy of logits, one row for each sample, and one-hot labels."""
+    """Return the mean cross-entropy of logits, one row for each sample, and one-hot labels."""
     return np.sum(np.logsumexp(z, axis=1) - np.sum(z * Y, axis=1)) / z.shape[0]
 
 
@@ -177,7 +177,7 @@ def logsumexp_by_hand(x: np.ndarray) -> tuple[Any, np.ndarray]:
 
 
 def mixture(np: Any, alphas: Any, means: Any, factors: Any, x: Any) -> Any:
-    """The log-likelihood of a mixture of Gaussians, with a Wishart prior, up to constants.
+    """Return the log-likelihood of a mixture of Gaussians, with a Wishart prior, up to constants.
 
     ``factors`` holds the lower triangular factor of each precision: the logarithms of the diagonal
     first, then the elements below it, by rows.
@@ -260,7 +260,7 @@ _EYE = np.eye(4)
 
 
 def _offset(finger: int, bone: int) -> np.ndarray:
-    """The shift from a bone's parent to the bone."""
+    """Return the shift from a bone's parent to the bone."""
     T = np.eye(4)
     T[:3, 3] = [0.3 * (finger - 2), 1.0, 0] if bone == 0 else [0, 0.5 - 0.1 * bone, 0]
     return T
@@ -272,7 +272,7 @@ def _joints() -> list[list[tuple[int, int]]]:
 
 
 def hand_bones(np: Any, p: Any) -> Any:
-    """The transformation of each bone: rotations along chains of joints."""
+    """Return the transformation of each bone: rotations along chains of joints."""
     eye, axes, squares = np.constant(_EYE), np.constant(_AXES), np.constant(_SQUARES)
 
     def rotation(angle: Any, axis: int) -> Any:
@@ -308,7 +308,7 @@ def skinning(np: Any, p: Any, weights: Any, vertices: Any, seen: Any) -> Any:
 def skinning_jacobian(
     p: np.ndarray, weights: np.ndarray, vertices: np.ndarray, seen: np.ndarray
 ) -> list[np.ndarray]:
-    """A parameter moves the bones beyond its joint; blend only the observed vertices."""
+    """Return the Jacobian; a parameter moves only the bones beyond its joint."""
     bones = np.zeros((PARAMETERS, 1 + BONES * FINGERS, 4, 4))
     s, c = np.sin(p), np.cos(p)
     T = _EYE + np.tensordot(p[3:6], _SHIFTS, 1)

@@ -115,7 +115,7 @@ def _rate(np: Any, p: Any, y: Any) -> Any:
 
 
 def _runge_kutta(np: Any, p: Any, y: Any, h: Any) -> Any:
-    """A step of the classical Runge-Kutta method."""
+    """Return a step of the classical Runge-Kutta method."""
     first = _rate(np, p, y)
     second = _rate(np, p, y + h / 2 * first)
     third = _rate(np, p, y + h / 2 * second)
@@ -198,7 +198,7 @@ def lotka_volterra_by_hand(
 
 
 def logistic_map(np: Any, r: Any, s: Any, x: Any) -> Any:
-    """The last value of a disturbed logistic map, which contracts."""
+    """Return the last value of a disturbed logistic map, which contracts."""
     return np.scan(lambda c, x: (r * c * (1 - c) + x, None), s, x)[0]
 
 

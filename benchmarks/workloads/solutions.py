@@ -15,7 +15,7 @@ ODES = ("diffrax", "torchdiffeq")
 
 
 def root(np: Any, A: Any, B: Any, b: Any) -> Any:
-    """The squared length of the solution of a slightly nonlinear system."""
+    """Return the squared length of the solution of a slightly nonlinear system."""
     x = np.root(lambda x: A @ x + np.tanh(B @ x) - b, 0 * b)
     return np.sum(x**2)
 
@@ -64,7 +64,7 @@ def lotka_volterra_by_hand(p: np.ndarray, y: np.ndarray, t: np.ndarray) -> list[
 
 
 def last_length(np: Any, p: Any, y: Any, t: Any) -> Any:
-    """The squared length of the last state."""
+    """Return the squared length of the last state."""
     return np.sum(lotka_volterra(np, p, y, t)[-1] ** 2)
 
 

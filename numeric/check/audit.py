@@ -269,7 +269,7 @@ class _Audit:
                     self.findings.append(of_fault(other, fault))
 
     def _dtypes(self) -> list[str]:
-        """The dtypes of the inputs under audit, the one with the most points first."""
+        """Return the dtypes of the inputs under audit, the one with the most points first."""
         dtypes = [d for d in self.setting.dtypes if d in self.candidate.dtypes]
         if not dtypes:
             raise TypeError(
@@ -341,15 +341,15 @@ class _Audit:
     def _examples(
         self, inputs: Sequence[Input], count: int, dtype: str
     ) -> dict[str, np.ndarray] | None:
-        """The user's example, and points near it."""
-        if all(x.given is None for x in inputs):
+        """Return the user's example, and points near it."""
+        if all(x.example is None for x in inputs):
             return None
         drawn = points.ordinary(inputs, count, self.rng)
         for x in inputs:
-            if x.given is not None:
+            if x.example is not None:
                 near = 1 + 0.1 * self.rng.uniform(-1, 1, drawn[x.name].shape)
                 near[0] = 1  # the example itself comes first
-                drawn[x.name] = np.asarray(x.given, np.float64) * near
+                drawn[x.name] = np.asarray(x.example, np.float64) * near
         return self._finite(drawn, dtype, "given")
 
     def _finite(

@@ -266,7 +266,7 @@ def _width(value: Element) -> float:
 
 
 def _range(low: Any, high: Any) -> Interval | NDArray[np.object_]:
-    """The interval, or array of intervals, from one number to another."""
+    """Return the interval, or array of intervals, from one number to another."""
     if isinstance(low, np.ndarray):
         pairs = zip(low.ravel(), high.ravel(), strict=True)
         intervals = filled(low.shape, (_range(a, b) for a, b in pairs))

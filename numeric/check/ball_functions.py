@@ -146,7 +146,7 @@ CHOICES: dict[str, OnIntervals] = {
 
 
 def _wave(function: Callable[[arb], arb], shift: Fraction) -> OnIntervals:
-    """The sine or cosine, whose extremes are (-1)^k at (k + shift) π."""
+    """Return the sine or cosine, whose extremes are (-1)^k at (k + shift) π."""
 
     def value(x: Interval) -> Found:
         if x.is_point:
@@ -220,7 +220,7 @@ def _hypot_derivative(n: Interval, m: Interval, a: Interval, b: Interval) -> Int
 
 
 def _atan2_derivative(n: Interval, m: Interval, y: Interval, x: Interval) -> Found:
-    """The imaginary part of the k-th derivative of log(x + iy), k = n + m.
+    """Return the imaginary part of the k-th derivative of log(x + iy), k = n + m.
 
     By y it gains a factor i each time: ``i^n (-1)^(k-1) (k-1)!/z^k``.
     """

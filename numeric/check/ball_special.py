@@ -52,7 +52,7 @@ Ball = TypeVar("Ball", arb, arb_series)
 
 
 def coefficient(series: Callable[[arb_series], arb_series], n: int, x: arb) -> arb:
-    """The n-th derivative at the ball x; ``series`` applies the function to a power series."""
+    """Return the n-th derivative at the ball x; ``series`` maps a power series to one."""
     # FLINT's global cap would cut the series before the coefficient n.
     cap, ctx.cap = ctx.cap, max(ctx.cap, n + 2)
     try:
@@ -109,7 +109,7 @@ def _log_normal_derivative(n: Interval, x: Interval) -> Found:
 
 
 def _cardinal(n: int, t: arb, waves: tuple[arb, arb], sign: int) -> arb:
-    """The n-th derivative of sin(t)/t (sign -1) or sinh(t)/t (sign 1).
+    """Return the n-th derivative of sin(t)/t (sign -1) or sinh(t)/t (sign 1).
 
     It is ∫ u^n c⁽ⁿ⁾(u t) du over 0 <= u <= 1, where c is cos or cosh.  For |t| <= 1 the power
     series Σ sign^k t^(2k-n)/((2k+1) (2k-n)!) over 2k >= n is summed.  Each term is at most half of
@@ -323,7 +323,7 @@ def _expn(n: Interval, x: Interval) -> Found:
 
 
 def _elliptic(upper: int, complement: bool = False) -> OnIntervals:
-    """The n-th derivative of K (``upper`` 1) or E (-1), π/2 F(±1/2, 1/2; 1; m) [15.5.2, 19.5]."""
+    """Return derivatives of K (``upper`` 1) or E (-1), π/2 F(±1/2, 1/2; 1; m) [15.5.2, 19.5]."""
 
     def value(n: int, m: arb) -> arb:
         half = arb(1) / 2
@@ -371,7 +371,7 @@ INTEGRALS: dict[str, OnIntervals] = {
 
 
 def _bessel(function: Callable[[arb, arb], arb], second: bool = False) -> OnIntervals:
-    """A Bessel function of constant order: real for x > 0; for all x if the order is integer."""
+    """Lift a Bessel function of constant order: real for x > 0, for all x if n is an integer."""
 
     def value(n: Interval, x: Interval) -> arb | None:
         if not n.is_point or (x.lower < 0 and n.integer() is None):
@@ -385,7 +385,7 @@ def _bessel(function: Callable[[arb, arb], arb], second: bool = False) -> OnInte
 def _scaled(
     function: Callable[[arb, arb], arb], half: int, scale: int
 ) -> Callable[[int, arb, arb], arb]:
-    """The m-th derivative of e^(scale x) times I_n or K_n, for x >= 0 [10.29.5]."""
+    """Return the m-th derivative of e^(scale x) times I_n or K_n, for x >= 0 [10.29.5]."""
 
     def value(m: int, n: arb, x: arb) -> arb:
         total = arb(0)

@@ -143,31 +143,31 @@ def _ordinary(inputs: Sequence[Expr]) -> list[np.ndarray]:
 
 
 def _source(
-    given: object, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
+    argument: object, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
 ) -> Source | Recorded | None:
-    """Return the source if ``given`` is a function with derivatives; None if it is a derivative."""
-    if isinstance(given, Source | Recorded):
-        return given
-    if isinstance(given, Function):
-        return Lowered(given)
-    source = with_derivatives(given)
+    """Return a source if ``argument`` is a function with derivatives; None for a derivative."""
+    if isinstance(argument, Source | Recorded):
+        return argument
+    if isinstance(argument, Function):
+        return Lowered(argument)
+    source = with_derivatives(argument)
     if source is not None:
         return source
-    if isinstance(given, type) or not callable(given):
+    if isinstance(argument, type) or not callable(argument):
         return None
-    return _taken_by_tensors(given, what, forward, inputs, at)
+    return _taken_by_tensors(argument, what, forward, inputs, at)
 
 
-def with_derivatives(given: object) -> Source | None:
+def with_derivatives(argument: object) -> Source | None:
     """Return a source for a function whose type shows that it brings its own derivatives."""
-    target = _unwrapped(given)
+    target = _unwrapped(argument)
     for make, kinds in (
         (from_tensors, tensors.custom),
         (from_torch, _loaded("torch", "autograd.Function", "nn.Module")),
         (from_jax, _loaded("jax", "custom_vjp", "custom_jvp")),
     ):
-        if isinstance(given, kinds) or isinstance(target, kinds):
-            return make(given)
+        if isinstance(argument, kinds) or isinstance(target, kinds):
+            return make(argument)
         if isinstance(target, type) and issubclass(target, kinds):
             return make(target)
     return None
@@ -179,23 +179,23 @@ def _loaded(package: str, *names: str) -> tuple[type, ...]:
     return tuple([attrgetter(name)(library) for name in names]) if library else ()
 
 
-def _unwrapped(given: object) -> Any:
+def _unwrapped(argument: object) -> Any:
     """Return the object behind a wrapper: the class F for ``F.apply``, f for ``jax.jit(f)``."""
-    if getattr(given, "__name__", "") == "apply":
-        return getattr(given, "__self__", given)
-    compiled = type(given).__module__.startswith("jax")
-    return getattr(given, "__wrapped__", given) if compiled else given
+    if getattr(argument, "__name__", "") == "apply":
+        return getattr(argument, "__self__", argument)
+    compiled = type(argument).__module__.startswith("jax")
+    return getattr(argument, "__wrapped__", argument) if compiled else argument
 
 
 @silent()
 def _taken_by_tensors(
-    given: Any, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
+    argument: Any, what: str, forward: Expr, inputs: Sequence[Expr], at: Sequence[np.ndarray]
 ) -> Source | None:
     """Return a source for a callable of tensors that computes the forward; None for a NumPy one."""
     known = bound_sizes("input", inputs, [a.shape for a in at])
     seeds = [np.ones(lengths(forward.shape, known))] if what == "vjp" else []
     try:
-        given(*[a.copy() for a in at], *seeds)
+        argument(*[a.copy() for a in at], *seeds)
     except Exception:  # it refuses NumPy arrays, or it is broken, which the audit will report
         value = np.asarray(lower(forward, inputs)(*at))
     else:
@@ -205,7 +205,7 @@ def _taken_by_tensors(
     for package, make in (("numeric", from_tensors), ("torch", from_torch)):
         if package not in sys.modules:
             continue
-        source = make(given)
+        source = make(argument)
         try:
             got = source.value(*[a.copy() for a in at])
         except Exception:
@@ -218,7 +218,7 @@ def _taken_by_tensors(
     if ran:
         makers = " or ".join(f"{make.__name__}(fn)" for make in ran)
         raise TypeError(
-            f"{what}={shortened(given)} refuses NumPy arrays and takes tensors; where it is the "
+            f"{what}={shortened(argument)} refuses NumPy arrays and takes tensors; where it is the "
             "function "
             f"whose derivatives are tested, say so by {makers}, and where it is the {what}, let "
             "it take and return NumPy arrays"

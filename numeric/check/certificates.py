@@ -187,12 +187,12 @@ def _scalar(F: Function) -> Expr:
 
 
 def _ranges(F: Function, box: Mapping[Any, object]) -> dict[Expr, tuple[float, float]]:
-    given = named("certify", F.inputs, box, strict=True)
+    by_symbol = named("certify", F.inputs, box, strict=True)
     ranges = {}
     for x in F.inputs:
-        if x not in given:
+        if x not in by_symbol:
             raise ValueError(f"certify: no range for {x.name}; give {{{x.name}: (lower, upper)}}")
-        low, high = map(float, given[x])
+        low, high = map(float, by_symbol[x])
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ValueError(f"certify: the range of {x.name}, {low} to {high}, is no finite one")
         ranges[x] = low, high

@@ -204,7 +204,7 @@ class Forward:
         self._inner = _Batched(inner or [value], symbols)
 
     def values(self, points: Points) -> np.ndarray:
-        """The values at every point, in float64."""
+        """Return the values at every point, in float64."""
         return self._value.values(points)[0]
 
     def overflows(self, points: Points, dtype: np.dtype) -> np.ndarray:

@@ -283,12 +283,12 @@ def positive(*xs: Interval) -> bool:
 
 
 def above(bound: int, closed: bool = False) -> Domain:
-    """The domain of numbers larger than ``bound``."""
+    """Return the domain of numbers larger than ``bound``."""
     return lambda x: bool(x.lower >= bound if closed else x.lower > bound)
 
 
 def between(low: int, high: int, closed: bool = False) -> Domain:
-    """The domain of an open or closed interval."""
+    """Return the domain of an open or closed interval."""
     if closed:
         return lambda x: bool(x.lower >= low) and bool(x.upper <= high)
     return lambda x: bool(x.lower > low) and bool(x.upper < high)

@@ -86,10 +86,10 @@ class Ground:
 
         inside = points.discovered(sides.inputs, finite, self.rng)
         parts, names = [], []
-        examples = [x for x in sides.inputs if x.given is not None]
+        examples = [x for x in sides.inputs if x.example is not None]
         if examples:
-            parts.append({x.name: np.asarray(x.given, float)[None] for x in examples})
-            rest = points.ordinary([x for x in sides.inputs if x.given is None], 1, self.rng)
+            parts.append({x.name: np.asarray(x.example, float)[None] for x in examples})
+            rest = points.ordinary([x for x in sides.inputs if x.example is None], 1, self.rng)
             parts[0] |= rest
             names.append("given")
         drawers = points.groups(self.borders, inside, self.rng, "float64")

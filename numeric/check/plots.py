@@ -233,16 +233,16 @@ def _axes(what: str, ax: Axes | None, height: float, two: bool = False) -> tuple
 
 
 def _finished(
-    figure: Any, one: Axes, given: Axes | None, title: str, entries: Mapping[str, Artist]
+    figure: Any, one: Axes, user_axes: Axes | None, title: str, entries: Mapping[str, Artist]
 ) -> Picture:
     """Return the picture, with its title and its legend."""
     pictures.dressed(one)
     labels = list(entries)
-    if given is None:
+    if user_axes is None:
         pictures.titled(figure, title)
         columns = pictures.columns(labels)
         pictures.legend(figure, list(entries.values()), labels, ncols=columns, markerscale=1.8)
     else:
         pictures.titled(one, title, size=pictures.TEXT)
         pictures.legend(one, list(entries.values()), labels)
-    return Picture(figure, figure.axes if given is None else [one], title)
+    return Picture(figure, figure.axes if user_axes is None else [one], title)

@@ -48,7 +48,7 @@ class Input:
     low: float = -np.inf
     high: float = np.inf
     mode: str = "real"
-    given: object = None  # an example
+    example: object = None  # the array that the user gave
     seed: bool = False  # a cotangent or tangent: derivatives are linear in it, so few magnitudes do
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -320,7 +320,7 @@ def discovered(
     # Twice, because the form of one input may depend on that of another.
     for _ in range(2):
         for k, x in enumerate(chosen):
-            if best >= 0.5 or x.given is not None or np.isfinite([x.low, x.high]).any():
+            if best >= 0.5 or x.example is not None or np.isfinite([x.low, x.high]).any():
                 continue
             for mode in MODES[1:]:
                 square = len(x.shape) >= 2 and x.shape[-1] == x.shape[-2]

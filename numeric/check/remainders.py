@@ -194,8 +194,8 @@ class _Scalar:
         self.fn = fn
         point = [reals("taylor", "x", v) for v in x]
         self.point = [v if v.dtype.kind == "f" else v.astype(float) for v in point]
-        self.given = [v.copy()[()] for v in self.point]
-        self.value = reals("taylor", "fn", fn(*self.given))
+        self.arguments = [v.copy()[()] for v in self.point]
+        self.value = reals("taylor", "fn", fn(*self.arguments))
         if self.value.ndim:
             raise ValueError(
                 f"taylor: the function must be scalar, its value has shape {self.value.shape}"
@@ -212,9 +212,9 @@ class _Scalar:
         drawn = np.random.default_rng(seed).standard_normal((count, self.vector.size))
         return np.asarray(scale * drawn)
 
-    def derivative(self, given: object) -> Any:
+    def derivative(self, derivative: object) -> Any:
         """Return a derivative at the point, from a value or a function."""
-        return given(*self.given) if callable(given) else given
+        return derivative(*self.arguments) if callable(derivative) else derivative
 
     def moved(self, v: Array, h: float | np.floating) -> Array:
         """Return the value at a moved point; nan outside of the domain."""
@@ -234,9 +234,9 @@ def _coarsest(arrays: Sequence[np.ndarray]) -> np.dtype:
     return max((a.dtype for a in arrays if a.dtype.kind == "f"), key=unit_roundoff)
 
 
-def _gradient(point: Sequence[np.ndarray], given: Sequence[object]) -> list[np.ndarray]:
+def _gradient(point: Sequence[np.ndarray], gradient: Sequence[object]) -> list[np.ndarray]:
     """Return the gradient by each argument; refuse other shapes than those of the point."""
-    parts = [reals("taylor", "grad", g) for g in given]
+    parts = [reals("taylor", "grad", g) for g in gradient]
     if [g.shape for g in parts] != [v.shape for v in point]:
         raise ValueError(
             f"taylor: the gradient is of shape {[g.shape for g in parts]}, "
@@ -245,9 +245,9 @@ def _gradient(point: Sequence[np.ndarray], given: Sequence[object]) -> list[np.n
     return parts
 
 
-def _hessian(point: np.ndarray, given: object) -> Array:
+def _hessian(point: np.ndarray, hessian: object) -> Array:
     """Return the Hessian as a matrix; refuse another shape."""
-    matrix = reals("taylor", "hess", given)
+    matrix = reals("taylor", "hess", hessian)
     if matrix.shape != 2 * point.shape:
         raise ValueError(f"taylor: the Hessian is of shape {matrix.shape}, x of {point.shape}")
     return matrix.reshape(2 * (point.size,)).astype(float)

@@ -174,7 +174,7 @@ def read_inputs(
                 "tuple of lengths) or an example array of real numbers"
             )
         symbols.append(sd.symbol(name, array.shape))
-        drawn.append(Input(name, array.shape, *_bounds(who, name, domain), given=array))
+        drawn.append(Input(name, array.shape, *_bounds(who, name, domain), example=array))
         dtypes.append(array.dtype.name)
     unknown = [name for name in domain or {} if name not in inputs]
     if unknown:

@@ -111,18 +111,18 @@ def _read(formula: object, symbols: Sequence[Expr]) -> Expr | None:
     return formula if isinstance(formula, Expr) else None
 
 
-def _side(given: object, symbols: Sequence[Expr]) -> Side:
-    expression = _read(given, symbols)
+def _side(argument: object, symbols: Sequence[Expr]) -> Side:
+    expression = _read(argument, symbols)
     if expression is not None:
         trace, _, name = tracer("why", expression, {})
-        return Side(given if isinstance(given, str) else name, _numbers(trace(symbols)), None)
-    name = _name(given)
-    if not callable(given):
+        return Side(argument if isinstance(argument, str) else name, _numbers(trace(symbols)), None)
+    name = _name(argument)
+    if not callable(argument):
         raise TypeError(
-            f"why: {shortened(given)} of type {type(given).__name__} is no formula; give an "
+            f"why: {shortened(argument)} of type {type(argument).__name__} is no formula; give an "
             "expression, its text, a SymPy expression, or a function of NumPy arrays"
         )
-    function = _arranged(given, [x.name for x in symbols])
+    function = _arranged(argument, [x.name for x in symbols])
     trace, _, _ = tracer("why", function, {})
     try:
         formula = _numbers(trace(symbols))

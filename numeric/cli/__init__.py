@@ -115,13 +115,13 @@ def _failed(failure: Failure) -> int:
     return failure.status
 
 
-def _check_command(given: Sequence[str], commands: Collection[str]) -> None:
+def _check_command(arguments: Sequence[str], commands: Collection[str]) -> None:
     """Raise Failure with the right command for a first word that is not a command."""
-    if not given or given[0] in commands or given[0] in ("-h", "--help", "--version"):
+    if not arguments or arguments[0] in commands or arguments[0] in ("-h", "--help", "--version"):
         return
-    message = f"there is no command {given[0]}"
-    if given[0] in _GUESSES:
-        raise Failure(f"{message}: {_GUESSES[given[0]]}", 2)
+    message = f"there is no command {arguments[0]}"
+    if arguments[0] in _GUESSES:
+        raise Failure(f"{message}: {_GUESSES[arguments[0]]}", 2)
     raise Failure(f"{message}; the commands are {', '.join(commands)}", 2)
 
 

@@ -120,9 +120,9 @@ def flattened(
     xs, single = unknown_symbols(what, unknowns, others)
     exprs = [as_expr(y) for y in outputs]
     xs = in_terms_of(exprs, what, xs)
-    given = _data(what, exprs, [*xs, *others], data)
+    values = _data(what, exprs, [*xs, *others], data)
     # Substitute in the unknowns, too: their symbolic lengths may be known from the data.
-    substituted = substitute([*exprs, *xs], given)
+    substituted = substitute([*exprs, *xs], values)
     exprs, xs = list(substituted[: len(exprs)]), list(substituted[len(exprs) :])
     layout = Layout(xs, single)
     if single and len(xs[0].shape) == 1:

@@ -56,15 +56,15 @@ def _settle(result: Future[_T], call: Callable[[], _T]) -> None:
 def on_executor(
     executor: Executor | None,
     program: ShardProgram,
-    given: tuple[Any, ...],
+    shared: tuple[Any, ...],
     shards: Sequence[tuple[Any, ...]],
     progress: Progress | None,
 ) -> Subtotal:
     """Return the subtotal of all shards; start threads if there is no executor."""
     if executor is None:
         with _Threads() as threads:
-            return on_executor(threads, program, given, shards, progress)
-    futures = [executor.submit(program.subtotal, i, given, *data) for i, data in enumerate(shards)]
+            return on_executor(threads, program, shared, shards, progress)
+    futures = [executor.submit(program.subtotal, i, shared, *data) for i, data in enumerate(shards)]
     try:
         return program.joined_in_order(_in_order(futures, progress))
     except BaseException:
@@ -94,7 +94,7 @@ def is_dask_array(x: object) -> bool:
 
 def by_dask(
     program: ShardProgram,
-    given: tuple[Any, ...],
+    shared: tuple[Any, ...],
     shards: Sequence[tuple[Any, ...]],
     progress: Progress | None,
 ) -> Subtotal:
@@ -108,7 +108,7 @@ def by_dask(
     dask = extra("dask", "data of Dask's", "dask")
     word = uuid4().hex
     tool = dask.delayed(program, name=f"program-{word}", traverse=False)
-    same = dask.delayed(given, name=f"given-{word}", traverse=False)
+    same = dask.delayed(shared, name=f"given-{word}", traverse=False)
     tasks: Sequence[Any] = [
         dask.delayed(_subtotal)(tool, i, same, *data, dask_key_name=f"subtotal-{word}-{i}")
         for i, data in enumerate(shards)
@@ -137,8 +137,8 @@ def by_dask(
         return dask.compute(tasks[0])[0]  # type: ignore[no-any-return]
 
 
-def _subtotal(program: ShardProgram, shard: int, given: tuple[Any, ...], *data: Any) -> Subtotal:
-    return program.subtotal(shard, given, *data)
+def _subtotal(program: ShardProgram, shard: int, shared: tuple[Any, ...], *data: Any) -> Subtotal:
+    return program.subtotal(shard, shared, *data)
 
 
 def _joined(program: ShardProgram, subtotals: Sequence[Subtotal]) -> Subtotal:

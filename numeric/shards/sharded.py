@@ -89,13 +89,13 @@ def sharded(
 class _Walk(NamedTuple):
     """One pass: the Function before it, the program of its shards, and the operands of the program.
 
-    ``given`` are the positions, among all results before a pass, of those that its shards need.
+    ``prior`` are the positions, among all results before a pass, of those that its shards need.
     ``kept`` are the positions among all values that a shard kept.
     """
 
     before: Function | None
     program: ShardProgram
-    given: tuple[int, ...]
+    prior: tuple[int, ...]
     kept: tuple[int, ...]
 
 
@@ -107,20 +107,20 @@ class _Task:
     ) -> None:
         others = (*of.others, *tangents)
         wholes: list[Expr] = []
-        given: list[Expr] = []
+        prior: list[Expr] = []
         kept: list[Expr] = []
         self.walks: list[_Walk] = []
         self.counts_first = False
         contents: list[Expr] = [*plan.results]
         for p, (new, sums, later) in enumerate(plan.passes):
-            known = (*others, *wholes, *given, plan.rows)
+            known = (*others, *wholes, *prior, plan.rows)
             before = lower([y for _, y in new], known) if new else None
-            given += [x for x, _ in new]
+            prior += [x for x, _ in new]
             parts = [*[s.part for s in sums], *[y for _, y in later]]
             used = set(topological(parts))
-            takes, keeps = _places(given, used), _places(kept, used)
+            takes, keeps = _places(prior, used), _places(kept, used)
             symbols = (*of.rows, *[kept[i] for i in keeps])
-            symbols += (*others, *[given[i] for i in takes], plan.rows)
+            symbols += (*others, *[prior[i] for i in takes], plan.rows)
             function = lower(parts, symbols, **of.options)
             joins = tuple([s.join for s in sums])
             program = ShardProgram(function, of.axes, joins, of.over)
@@ -130,7 +130,7 @@ class _Task:
             contents += [*[y for _, y in new], *parts]
             self.counts_first |= p == 0 and plan.counts(contents[len(plan.results) :])
         self.counts = plan.counts(contents)
-        self.after = lower(plan.results, (*others, *wholes, *given, plan.rows))
+        self.after = lower(plan.results, (*others, *wholes, *prior, plan.rows))
         self.real = [is_real(y) for y in outputs]
         self.numbers = [x.dtype is float for x in others]
         # Data in the formula takes part in the precision of a call.
@@ -368,14 +368,14 @@ class Sharded:
         at_hand = len(kinds) == len(shards[0])
         frame = np.zeros((rows or 0, 0), precision([*strong, *kinds]) if at_hand else late)
         wholes: tuple[Any, ...] = ()
-        given: tuple[Any, ...] = ()
+        prior: tuple[Any, ...] = ()
         kept: list[tuple[Any, ...]] = [()] * len(shards)
         for p, (before, program, takes, keeps) in enumerate(task.walks):
             if before is not None:
-                given += in_kind(
-                    before.outputs, before(*others, *wholes, *given, frame), frame.dtype
+                prior += in_kind(
+                    before.outputs, before(*others, *wholes, *prior, frame), frame.dtype
                 )
-            same = (*others, *[given[i] for i in takes], frame)
+            same = (*others, *[prior[i] for i in takes], frame)
             # An empty shard kept nothing, and is not computed.
             arrays = [(*x, *[y[i] for i in keeps if y]) for x, y in zip(shards, kept, strict=True)]
             subtotal = walked(program, same, arrays)
@@ -400,7 +400,7 @@ class Sharded:
         frame = np.zeros((rows or 0, 0), precision([*strong, *kinds]))
         # If an argument is a Tensor, the results are Tensors, too.
         last = [x if hasattr(x, "__array__") else y for x, y in zip(asked, others, strict=True)]
-        results = task.after(*last, *wholes, *given, frame)
+        results = task.after(*last, *wholes, *prior, frame)
         return in_precision(task.real, results, frame.dtype)
 
     def _bound(self, args: tuple[object, ...], named: Mapping[str, object]) -> dict[str, Any]:

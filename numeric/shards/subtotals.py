@@ -105,7 +105,7 @@ class ShardProgram:
         return _unpickled, (self._pickled,)
 
     def subtotal(
-        self, shard: int, given: tuple[Any, ...], *data: Any, empty: bool = False
+        self, shard: int, shared: tuple[Any, ...], *data: Any, empty: bool = False
     ) -> Subtotal:
         """Return the subtotal of one shard; with ``empty`` also of a shard without rows.
 
@@ -119,7 +119,7 @@ class ShardProgram:
                 nothing = () if self.function is None else None
                 return Subtotal(shard, rows, kinds, nothing, ((),))
             kept = [x.array() if isinstance(x, Mask) else x for x in data[len(self.rows) :]]
-            same = [_laid_out(x) if isinstance(x, np.ndarray) else x for x in given]
+            same = [_laid_out(x) if isinstance(x, np.ndarray) else x for x in shared]
             values = self.function(*arrays, *kept, *same)
             values = in_kind(self.function.outputs, values, same[-1].dtype)
             count = len(self.joins)

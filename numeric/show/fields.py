@@ -83,7 +83,7 @@ def plot_field(
     return _Drawing(field).drawn(ax)
 
 
-def _field(f: object, variables: object, at: object, given: object) -> Field:
+def _field(f: object, variables: object, at: object, user_range: object) -> Field:
     what = "plot_field"
     symbols = variables if isinstance(variables, list | tuple) else [variables]
     expr = formula(what, f, symbols)
@@ -108,18 +108,20 @@ def _field(f: object, variables: object, at: object, given: object) -> Field:
     (value,) = field.slice(expr)(*([v] for v in start))
     if len(value) != 1:
         raise ValueError(f"{what}: f has {len(value)} elements; give one of them, as f[0]")
-    return replace(field, ends=_ends(field, given))
+    return replace(field, ends=_ends(field, user_range))
 
 
-def _ends(field: Field, given: Any) -> Ends:
+def _ends(field: Field, user_range: Any) -> Ends:
     """Return the range of each variable: the user's, or one around the point, in the domain."""
-    if given is not None:
-        given = by_variable("plot_field", given, field.variables)
-        many = isinstance(given, list | tuple | np.ndarray) and np.iterable(given)
-        one = many and not any(np.iterable(part) for part in given)
-        pairs = [given, given] if one else list(given) if many else []
+    if user_range is not None:
+        user_range = by_variable("plot_field", user_range, field.variables)
+        many = isinstance(user_range, list | tuple | np.ndarray) and np.iterable(user_range)
+        one = many and not any(np.iterable(part) for part in user_range)
+        pairs = [user_range, user_range] if one else list(user_range) if many else []
         if len(pairs) != 2:
-            raise TypeError(f"plot_field: range={shortened(given)} is neither a pair nor two pairs")
+            raise TypeError(
+                f"plot_field: range={shortened(user_range)} is neither a pair nor two pairs"
+            )
         first, second = (interval("plot_field", pair) for pair in pairs)
     else:
         about = field.point or (0.0, 0.0)

@@ -106,9 +106,9 @@ def plot(
     return drawing(Subject("plot", f, x, order, at), range).drawn(ax)
 
 
-def drawing(subject: Subject, given: object) -> Drawing:
+def drawing(subject: Subject, user_range: object) -> Drawing:
     """Compute the drawing of a subject over a range; choose the range if none is given."""
-    low, high = _range(subject, given)
+    low, high = _range(subject, user_range)
     rows = subject.rows(subject.order)
     try:  # the next derivative shows the kinks of the last one
         more = subject.rows(subject.order + 1)
@@ -170,11 +170,11 @@ class Subject:
 # The range ----------------------------------------------------------------------------------------
 
 
-def _range(subject: Subject, given: object) -> tuple[float, float]:
+def _range(subject: Subject, user_range: object) -> tuple[float, float]:
     """Return the user's range, or choose one; refuse a point outside of it."""
-    if given is not None:
-        pair = by_variable(subject.what, given, [subject.x])
-        low, high = interval(subject.what, pair if pair is given else pair[0])
+    if user_range is not None:
+        pair = by_variable(subject.what, user_range, [subject.x])
+        low, high = interval(subject.what, pair if pair is user_range else pair[0])
     else:
         low, high = _usual(subject)
     point = subject.point

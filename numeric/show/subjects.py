@@ -321,28 +321,30 @@ def numbers(known: Mapping[Expr, np.ndarray], variables: Sequence[Expr]) -> list
     return texts
 
 
-def by_variable(what: str, given: Any, variables: Sequence[Expr]) -> Any:
+def by_variable(what: str, user_range: Any, variables: Sequence[Expr]) -> Any:
     """Return the values of ``range`` in the order of the variables, also from a dict."""
-    if not isinstance(given, Mapping):
-        return given
+    if not isinstance(user_range, Mapping):
+        return user_range
     ranges = []
     for v in variables:
-        keys = [k for k in given if k is v or (isinstance(k, str) and k == sd.text(v))]
+        keys = [k for k in user_range if k is v or (isinstance(k, str) and k == sd.text(v))]
         if not keys:
-            raise ValueError(f"{what}: range={shortened(given)} has no entry for {sd.text(v)}")
-        ranges.append(given[keys[0]])
-    if len(given) > len(ranges):
+            raise ValueError(f"{what}: range={shortened(user_range)} has no entry for {sd.text(v)}")
+        ranges.append(user_range[keys[0]])
+    if len(user_range) > len(ranges):
         names = ", ".join(map(sd.text, variables))
-        raise ValueError(f"{what}: range={shortened(given)} has entries other than for {names}")
+        raise ValueError(
+            f"{what}: range={shortened(user_range)} has entries other than for {names}"
+        )
     return ranges
 
 
-def interval(what: str, given: Any) -> tuple[float, float]:
+def interval(what: str, user_range: Any) -> tuple[float, float]:
     """Convert a range to two numbers; raise TypeError for no pair, ValueError for an empty one."""
     try:
-        low, high = map(float, given)
+        low, high = map(float, user_range)
     except (TypeError, ValueError):
-        raise TypeError(f"{what}: range={shortened(given)} is not a pair of numbers") from None
+        raise TypeError(f"{what}: range={shortened(user_range)} is not a pair of numbers") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"{what}: range={shortened(given)} is not a finite range, low < high")
+        raise ValueError(f"{what}: range={shortened(user_range)} is not a finite range, low < high")
     return low, high

@@ -507,7 +507,7 @@ def _sinc(x: Values) -> Values:
 
 
 def _sinc_order(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of sinc: πⁿ·fₙ(t), t = πx, by the recurrence t·fₙ + n·fₙ₋₁ = sin⁽ⁿ⁾ t.
+    """Return sinc⁽ⁿ⁾ x = πⁿ·fₙ(t), t = πx, by the recurrence t·fₙ + n·fₙ₋₁ = sin⁽ⁿ⁾ t.
 
     Upwards a rounding error grows by n/|t| at each step, downwards by |t|/n.  So |t| >= n goes
     upwards, and the others go downwards (Miller), from an arbitrary f far above.
@@ -536,7 +536,7 @@ _SINC_LEADING_BELOW = 1e-10  # the square of t is below 2^-53
 
 
 def _sinc_leading(n: int, x: Reals, ldexp: Callable[[Reals, int], Reals]) -> Reals:
-    """The first term of the series of the n-th derivative: a number, or a multiple of x.
+    """Return the first term of the series of the n-th derivative: a number, or a multiple of x.
 
     Here the recurrence would round n times to multiples of the smallest subnormal number.
     """

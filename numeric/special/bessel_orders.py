@@ -126,7 +126,7 @@ def _on_the_right(
 
 
 def _at_zero(n: float) -> float:
-    """The value of J_n and I_n at 0, for n that is not an integer."""
+    """Return the value of J_n and I_n at 0, for n that is not an integer."""
     return 0.0 if n > 0 else math.copysign(math.inf, _over_gamma(n))
 
 
@@ -231,7 +231,7 @@ def _leading(n: float, x: Doubles, turn: float, otherwise: Callable[[], Doubles]
 
 
 def ive_derivative(m: int, n: float, x: Doubles) -> Doubles:
-    """The m-th derivative of e^-|x| I_n(x); nan for x < 0 unless n is an integer.
+    """Return the m-th derivative of e^-|x| I_n(x); nan for x < 0 unless n is an integer.
 
     At 0, for an integer n, it is 0 where the sides differ in sign.
     """
@@ -245,7 +245,7 @@ def ive_derivative(m: int, n: float, x: Doubles) -> Doubles:
 
 
 def _scaled_first(m: int, n: float, x: Doubles) -> Doubles:
-    """The m-th derivative of e^-x I_n(x) for x > 0."""
+    """Return the m-th derivative of e^-x I_n(x) for x > 0."""
     from scipy import special
 
     if m == 0 and n in (0, 1):
@@ -277,7 +277,7 @@ def _near_origin(m: int, n: float, x: Doubles) -> Doubles:
 
 @cache
 def _of_origin(m: int, n: float) -> tuple[int, tuple[float, ...]]:
-    """The first power of x, less n, after m derivatives, and the coefficients from there."""
+    """Return the first power of x, less n, after m derivatives, and the coefficients from there."""
     with localcontext(prec=_DIGITS):
         order, coefficients = Decimal(n), []
         first = max(m - int(n), 0) if n == int(n) else 0
@@ -328,14 +328,14 @@ def _by_angles(m: int, n: float, x: Doubles) -> Doubles:
 
 
 def kve_derivative(m: int, n: float, x: Doubles) -> Doubles:
-    """The m-th derivative of e^x K_n(x); nan for x < 0."""
+    """Return the m-th derivative of e^x K_n(x); nan for x < 0."""
     n = abs(n)
     return _on_the_right(lambda at: _scaled_second(m, n, at), x, (-1.0) ** m * math.inf)
 
 
 @contained
 def _scaled_second(m: int, n: float, x: Doubles) -> Doubles:
-    """The m-th derivative of e^x K_n(x) for x > 0."""
+    """Return the m-th derivative of e^x K_n(x) for x > 0."""
     from scipy import special
 
     with np.errstate(over="ignore", invalid="ignore"):
@@ -438,7 +438,7 @@ def _power_series(n: float, j: int, sign: int, x: Doubles) -> tuple[Doubles, Dou
 
 @cache
 def _coefficients(n: float, j: int, exponent: int) -> list[tuple[float, float]]:
-    """The coefficients of 4^-exponent z, as sums of two floats, until they are negligible."""
+    """Return the coefficients of 4^-exponent z, as sums of two floats, up to negligible ones."""
     pairs: list[tuple[float, float]] = []
     with localcontext(prec=_DIGITS):
         largest = Decimal(0)
@@ -453,7 +453,7 @@ def _coefficients(n: float, j: int, exponent: int) -> list[tuple[float, float]]:
 
 
 def _ratios(n: Decimal, j: int) -> Iterator[Decimal]:
-    """The coefficients of (x²/4)^k."""
+    """Return the coefficients of (x²/4)^k."""
     c, k = Decimal(1), 0
     while True:
         yield c * _falling(n + 2 * k, j)

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 def ellipk(n: int, m: Doubles) -> Doubles:
-    """The n-th derivative of K(m)."""
+    """Return the n-th derivative of K(m)."""
     return _derivative(Fraction(1, 2), n, m, 1 - m)
 
 
 def ellipkm1(n: int, p: Doubles) -> Doubles:
-    """The n-th derivative of K(1 - p)."""
+    """Return the n-th derivative of K(1 - p)."""
     value = _derivative(Fraction(1, 2), n, 1 - p, p)
     return -value if n % 2 else value
 
 
 def ellipe(n: int, m: Doubles) -> Doubles:
-    """The n-th derivative of E(m)."""
+    """Return the n-th derivative of E(m)."""
     return _derivative(Fraction(-1, 2), n, m, 1 - m)
 
 
 def _derivative(a: Fraction, n: int, m: Doubles, rest: Doubles) -> Doubles:
-    """The n-th derivative of π/2 F(a, 1/2; 1; m); ``rest`` is 1 - m without another rounding."""
+    """Return the n-th derivative of π/2 F(a, 1/2; 1; m); ``rest`` is 1 - m, not rounded again."""
     of_k = a > 0
     value = np.full(m.shape, np.nan)
     value[rest == 0] = np.inf if of_k else 1.0 if n == 0 else -np.inf

@@ -38,7 +38,7 @@ _SMALLEST, _LARGEST = 2.0**-1000, 2.0**1000
 
 
 def rel_entr(x: Doubles, y: Doubles) -> Doubles:
-    """The relative entropy x log(x/y)."""
+    """Return the relative entropy x log(x/y)."""
     inside = (x > 0) & (y > 0)
     value = np.where(inside, x, 1) * log_ratio(np.where(inside, x, 1), np.where(inside, y, 1))
     return np.where(inside, value, _outside(x, y, np.zeros_like(y)))
@@ -46,7 +46,7 @@ def rel_entr(x: Doubles, y: Doubles) -> Doubles:
 
 @contained
 def kl_div(x: Doubles, y: Doubles) -> Doubles:
-    """The divergence x log(x/y) - x + y (Loader 2000).
+    """Return the divergence x log(x/y) - x + y (Loader 2000).
 
     With w = (x - y)/(x + y) it is (x - y) w + 2x (w³/3 + w⁵/5 + ...).
     """
@@ -73,6 +73,6 @@ _TERMS = 15  # 0.3^31/31 is below 2^-53
 
 
 def _outside(x: Doubles, y: Doubles, at_zero: Doubles) -> Doubles:
-    """The value for pairs that are not both positive."""
+    """Return the value for pairs that are not both positive."""
     value = np.where((x == 0) & (y >= 0), at_zero, np.inf)
     return np.where(np.isnan(x) | np.isnan(y), np.nan, value)

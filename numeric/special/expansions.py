@@ -53,7 +53,7 @@ def divided(total: Doubles, x: Doubles, n: int) -> Doubles:
 def of_derivative(
     n: int, series: Callable[[int, Any], list[Any]], centre: float, count: int | None = None
 ) -> Doubles:
-    """The first ``count`` coefficients of the n-th derivative of a function about a centre.
+    """Return the first ``count`` coefficients of the n-th derivative of a function about a centre.
 
     ``series`` returns at least so many coefficients of the function about an mpmath number.
     """

@@ -52,7 +52,7 @@ def beta(a: Doubles, b: Doubles) -> Doubles:
 
 @contained
 def beta_derivative(m: int, n: int, a: Doubles, b: Doubles) -> Doubles:
-    """The derivative of B(a, b), m times by a and n times by b, for a, b > 0; else nan."""
+    """Return the derivative of B(a, b), m times by a and n times by b, for a, b > 0; else nan."""
     inside = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
     a, b = np.where(inside, a, 1), np.where(inside, b, 1)
     with np.errstate(all="ignore"):
@@ -114,7 +114,7 @@ def _by_cases(*cases: tuple[Mask, Callable[..., Doubles]]) -> Callable[..., Doub
 
 
 def _ratio(above: tuple[Doubles, ...], below: tuple[Doubles, ...], difference: Doubles) -> Doubles:
-    """The quotient of the sines of π times two sums; a sign if their difference is an integer."""
+    """Return the quotient of the sines of π times two sums; a sign if they differ by an integer."""
     sign = 1 - 2 * np.abs(np.remainder(difference, 2))
     whole = difference == np.floor(difference)
     return np.where(whole, sign, _sin_pi(*above) / _pole(_sin_pi(*below)))
@@ -135,7 +135,7 @@ def _beta(a: Doubles, b: Doubles) -> Doubles:
 
 
 def _sizes_by_one(m: int, a: Doubles, b: Doubles) -> Reals:
-    """The size of the m-th derivative by a: sums of products, all of one sign, of log B's."""
+    """Return the size of the m-th derivative by a: sums of products of one sign, of log B's."""
     slopes = [np.abs(gammas.polygamma_difference(i, a, b)) for i in range(m)]
     sizes: list[Reals] = [_beta(a, b)]
     for k in range(m):
@@ -180,7 +180,7 @@ _UNDERFLOWS = 1e3  # B(a, b) is below 4^-a for a <= b
 
 
 def _choose(k: Doubles, rest: Doubles) -> Doubles:
-    """The binomial coefficient of k + rest and k."""
+    """Return the binomial coefficient of k + rest and k."""
     small, large = np.minimum(k, rest), np.maximum(k, rest)
     near = small < gammas.STIRLING_FROM
     factor = gamma_reciprocals.rgamma_derivative(0, np.where(near, small, 1) + 1)

@@ -34,7 +34,7 @@ _LARGE = 140.0
 
 @contained
 def rgamma_derivative(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of 1/Γ(x)."""
+    """Return the n-th derivative of 1/Γ(x)."""
     left, right = x < _LEFT, x > _RIGHT
     value = np.full_like(x, np.nan)
     near = (x >= _LEFT) & (x <= _RIGHT)
@@ -59,7 +59,7 @@ def _by_series(n: int, x: Doubles) -> Doubles:
 
 @cache
 def _coefficients(n: int, first: int) -> tuple[float, ...]:
-    """The coefficients of the n-th derivative: k ... (k-n+1) c_(k + first), c_k from (5.7.2)."""
+    """Return coefficients of the n-th derivative: k ... (k-n+1) c_(k + first), c_k from (5.7.2)."""
     own = mpmath.MPContext()  # the precision of mpmath's own context is shared by all threads
     own.dps = _DIGITS + 2 * n
     c = [own.zero, own.one, +own.euler]
@@ -70,7 +70,7 @@ def _coefficients(n: int, first: int) -> tuple[float, ...]:
 
 
 def _polynomials(n: int, sign: int, x: Doubles) -> list[Reals]:
-    """The derivatives of Γ^sign over Γ^sign up to order n: f⁽ᵏ⁺¹⁾ = Σ C(k, i) f⁽ᵏ⁻ⁱ⁾ sign ψ⁽ⁱ⁾."""
+    """Return derivatives of Γ^sign over Γ^sign to order n: f⁽ᵏ⁺¹⁾ = Σ C(k, i) f⁽ᵏ⁻ⁱ⁾ sign ψ⁽ⁱ⁾."""
     ratios: list[Reals] = [np.ones_like(x)]
     slopes = [sign * (gammas.polygamma(i, x) if i else gammas.digamma(x)) for i in range(n)]
     for k in range(n):
@@ -102,7 +102,7 @@ def _over_gamma(f: Reals, x: Doubles) -> Doubles:
 
 
 def _times_gamma(f: Reals, x: Doubles) -> Doubles:
-    """The product f Γ(x) for x > 0; 0 where f is 0."""
+    """Return the product f Γ(x) for x > 0; 0 where f is 0."""
     steps = np.where(x > _LARGE, _STEPS, 0)
     value = np.where(f == 0, 0, f * gammas.gamma(np.where(f == 0, 1, x - steps)))
     for k in range(1, _STEPS + 1):

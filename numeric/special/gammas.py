@@ -41,7 +41,7 @@ _HIGHEST_REFLECTED = 50  # SciPy's zeta function does not underflow up to this o
 
 
 def gammaln_of_two_and(e: Reals) -> Reals:
-    """The logarithm of Γ(2 + e) = (1 + e) Γ(1 + e) for |e| <= 1/2, by its series (5.7.3)."""
+    """Return the logarithm of Γ(2 + e) = (1 + e) Γ(1 + e) for |e| <= 1/2, by its series (5.7.3)."""
     total: Reals = 0.0
     for term in reversed(_ZETA_TERMS):
         total = total * e + term
@@ -162,7 +162,7 @@ def betaln(a: Doubles, b: Doubles) -> Doubles:
 
 
 def log_quotient(a: Doubles, b: Doubles) -> Reals:
-    """The logarithm of Γ(b)/Γ(a + b), log Γ(b) - log Γ(a + b) for a, b > 0 (5.11.1)."""
+    """Return the logarithm of Γ(b)/Γ(a + b), log Γ(b) - log Γ(a + b) for a, b > 0 (5.11.1)."""
     above = b + _STEPS_UP
     total: Reals = sum(np.log1p(a / (b + k)) for k in reversed(range(_STEPS_UP)))
     total = total - (a * (np.log(above) - 1) + (above + (a - 0.5)) * np.log1p(a / above))
@@ -172,7 +172,7 @@ def log_quotient(a: Doubles, b: Doubles) -> Reals:
 
 
 def betaln_of_large(small: Doubles, large: Doubles) -> Doubles:
-    """The logarithm of B(small, large) for two large numbers, with both logarithms expanded."""
+    """Return log B(small, large) for two large numbers, with both logarithms expanded."""
     small, large = np.maximum(small, STIRLING_FROM), np.maximum(large, STIRLING_FROM)
     total = _HALF_LOG_TWO_PI - np.log(large) / 2
     for k, bernoulli in enumerate(_BERNOULLI, 1):
@@ -231,7 +231,7 @@ def _of_high_order(n: int, x: Doubles) -> Doubles:
 
 
 def _terms(n: int, x: Doubles) -> Doubles:
-    """The sum of n! (x + k)^-(n+1) over k >= 0; infinite for x <= 0.
+    """Return the sum of n! (x + k)^-(n+1) over k >= 0; infinite for x <= 0.
 
     It adds terms until they are negligible, or until x + k is 2n, where Euler's and Maclaurin's
     expansion (2.10.1) gives the rest.  All terms are multiples of the first one.  Its two factors
@@ -272,7 +272,7 @@ def _cotangent(x: Doubles) -> Doubles:
 
 @cache
 def _derivative_of_cotangent(n: int) -> tuple[float, ...]:
-    """The coefficients, from the lowest, of the n-th derivative of cot as a polynomial in cot."""
+    """Return the coefficients, lowest first, of cot⁽ⁿ⁾ as a polynomial in cot."""
     coefficients = [0, 1]
     for _ in range(n):  # cot' = -1 - cot²
         slope = [k * c for k, c in enumerate(coefficients)][1:]

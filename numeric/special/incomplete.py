@@ -51,7 +51,7 @@ def gamma_density(a: Doubles, x: Doubles) -> Doubles:
 
 @contained
 def _scaled_power(exponent: Doubles, factor: Doubles, x: Doubles) -> Doubles:
-    """The product x^exponent e^-x factor for a small exponent."""
+    """Return the product x^exponent e^-x factor for a small exponent."""
     at = np.minimum(x, _VANISHES_FROM)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # at x = 0
         power, root = at ** (exponent / 2), np.exp(-at / 2)

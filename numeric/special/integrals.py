@@ -39,7 +39,7 @@ def expn(n: int, x: Doubles) -> Doubles:
 
 
 def _expn_near(n: int, x: Doubles) -> Doubles:
-    """For 0 < x <= 1: start from E_1 [6.6.2] and go up, k E_(k+1) = e^-x - x E_k [8.19.12]."""
+    """Return E_n for 0 < x <= 1: from E_1 [6.6.2] up, k E_(k+1) = e^-x - x E_k [8.19.12]."""
     series = np.zeros_like(x)
     for k in range(20, 0, -1):
         series = x * ((-1) ** (k + 1) / (k * math.factorial(k)) + series)
@@ -51,7 +51,7 @@ def _expn_near(n: int, x: Doubles) -> Doubles:
 
 
 def _expn_far(n: int, x: Doubles) -> Doubles:
-    """For x > 1: the continued fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.19.17].
+    """Return E_n for x > 1 by the fraction x + n/(1 + 1/(x + (n+1)/(1 + 2/(x + ...)))) [8.19.17].
 
     The relative error after k steps is about e^(-4 √(k x)).
     """
@@ -98,7 +98,7 @@ def _growing(x: Doubles, factor: Doubles) -> Doubles:
 
 
 def expi_derivative(n: int, x: Doubles, scale: float = 1.0) -> Doubles:
-    """The n-th derivative of Ei, which is the m-th of e^x/x, m = n - 1, times ``scale``.
+    """Return the n-th derivative of Ei, which is the m-th of e^x/x, m = n - 1, times ``scale``.
 
     For x < 0 it is -E_(-m)(-x).  For small x > 0 it is (-1)^m m!/x^(m+1) + ∫ t^m e^(xt) dt over
     0 < t < 1, else e^x/x times a polynomial in 1/x, whose terms cancel little where x is large.
@@ -129,7 +129,7 @@ def expi_derivative(n: int, x: Doubles, scale: float = 1.0) -> Doubles:
 
 
 def hyperbolic_derivative(sinh: bool, n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of Shi or Chi: the m-th of sinh(x)/x or cosh(x)/x, m = n - 1.
+    """Return the n-th derivative of Shi or Chi: the m-th of sinh(x)/x or cosh(x)/x, m = n - 1.
 
     For small |x| it is ∫ t^m f(xt) dt over 0 < t < 1, where f is cosh or sinh by the parity of the
     derivative, and for Chi a pole.  Else it is half the sum or difference for e^x/x and e^-x/x.
@@ -169,7 +169,7 @@ def _pole(m: int, x: Doubles) -> Doubles:
 
 @contained
 def cosine_integral_derivative(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of Ci for n > 0: the m-th of cos(x)/x, m = n - 1; nan for x < 0.
+    """Return the n-th derivative of Ci for n > 0: the m-th of cos(x)/x, m = n - 1; nan for x < 0.
 
     It works like ``sinc`` (numeric.special), with the downward recurrence for (cos(x) - 1)/x.
     """
@@ -196,7 +196,7 @@ def cosine_integral_derivative(n: int, x: Doubles) -> Doubles:
 
 
 def dawsn_derivative(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of Dawson's integral.
+    """Return the n-th derivative of Dawson's integral.
 
     Near 0 it uses Taylor series about multiples of 1/4, and far out the asymptotic series
     Σ (2k-1)!!/(2^(k+1) x^(2k+1)) [7.12.1], whose terms have one sign.

@@ -30,7 +30,7 @@ def lambertw(branch: int, x: Doubles) -> Doubles:
 
 @contained
 def derivative(branch: int, n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of W, (-1)^(n-1) e^-nW a_n(1 + W)/(1 + W)^(2n-1) (equation 3.5).
+    """Return the n-th derivative of W, (-1)^(n-1) e^-nW a_n(1 + W)/(1 + W)^(2n-1) (equation 3.5).
 
     Far out e^-W loses digits, so W/x replaces it.  With t = 1/(1 + W) the derivative is (W t/x)ⁿ
     times a polynomial in t with the same coefficients.
@@ -73,7 +73,7 @@ _EXACT_FLOATS = 14  # the last order with all coefficients below 2^53
 
 @cache
 def _polynomial(n: int) -> tuple[list[int], list[Fraction], list[Fraction]]:
-    """The divisors of the coefficients, factor by factor; coefficients of powers of v, and of W.
+    """Return the divisors of the coefficients by factor, and the coefficients of powers of v and W.
 
     The coefficients grow like (n - 1)!.  The divisors are powers of 2, so that none is rounded.
     """
@@ -134,7 +134,7 @@ def _iterated(branch: int, x: Doubles) -> Doubles:
 
 @cache
 def _series() -> tuple[float, ...]:
-    """The coefficients of 1 + W in powers of p, from the highest down to p^1 (4.22 to 4.24)."""
+    """Return the coefficients of 1 + W in powers of p, from the highest to p^1 (4.22 to 4.24)."""
     mu, alpha = [Fraction(-1), Fraction(1)], [Fraction(2), Fraction(-1)]
     for k in range(2, 28):
         alpha.append(sum((mu[j] * mu[k + 1 - j] for j in range(2, k)), Fraction(0)))

@@ -57,7 +57,7 @@ def exactly(coefficients: Sequence[Fraction], b: Doubles) -> Doubles:
 
 @contained
 def orthogonal(family: type[Polynomial], n: int, *operands: Doubles) -> Doubles:
-    """The polynomial of order n; in rational arithmetic where terms of both signs overflow."""
+    """Return the polynomial of order n; by rational arithmetic if terms of both signs overflow."""
     with np.errstate(all="ignore"):
         last, error = recurrence(family, n, *operands)
         value = np.full(operands[-1].shape, np.where(np.isfinite(error), last + error, last))
@@ -87,7 +87,7 @@ def _rounded(x: Fraction) -> float:
 
 
 def recurrence(family: type[Polynomial], n: int, *operands: Reals) -> tuple[Reals, Reals]:
-    """The polynomial of order n by its recurrence, and the sum of its rounding errors.
+    """Return the polynomial of order n by its recurrence, and the sum of its rounding errors.
 
     The same recurrence carries the errors along, as in Horner's rule above.  Without them it loses
     a digit at order 50, and more near the zeros.  Takes floats, or arrays of one shape.

@@ -31,7 +31,7 @@ _BLOCK = 2048  # numbers whose integrands are in memory at once
 
 @contained
 def erfcx_derivative(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of e^(x²) erfc(x): (-2)ⁿ 2/√π ∫₀^∞ sⁿ e^(-s² - 2xs) ds [7.7.1].
+    """Return the n-th derivative of e^(x²) erfc(x): (-2)ⁿ 2/√π ∫₀^∞ sⁿ e^(-s² - 2xs) ds [7.7.1].
 
     For x < 0, e^(x²) erfc(x) = 2 e^(x²) - e^(x²) erfc(-x).  The sizes p of its derivatives follow
     from p_k = 2|x| p_(k-1) + 2(k-1) p_(k-2) [7.18.7], a sum of positive terms.
@@ -51,7 +51,7 @@ def erfcx_derivative(n: int, x: Doubles) -> Doubles:
 
 
 def _erfcx_tail(n: int, x: Doubles) -> Doubles:
-    """The absolute value of the n-th derivative for x >= 0."""
+    """Return the absolute value of the n-th derivative for x >= 0."""
     v, weights = _half_line(n)
     scale = 1 / (1 + x)
     s = scale[:, None] * v
@@ -61,7 +61,7 @@ def _erfcx_tail(n: int, x: Doubles) -> Doubles:
 
 
 def log_ndtr_derivative(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative, n > 0, of log Φ(x) with Φ the normal distribution function.
+    """Return the n-th derivative, n > 0, of log Φ(x) with Φ the normal distribution function.
 
     Right of ``top``, Φ is 1 to the last bit, and the derivative is that of the density.  Left of
     ``bottom`` it is the asymptotic series of the Mills ratio, between them a Taylor series.  (It is
@@ -92,7 +92,7 @@ def _log_ndtr_about(n: int, k: int) -> tuple[float, Doubles]:
 
 
 def _log_ndtr_far(n: int, t: Doubles) -> Doubles:
-    """The n-th derivative at -t, from the first one, t + Σ cₖ (-1)ᵏ t^(-2k-1).
+    """Return the n-th derivative at -t, from the first one, t + Σ cₖ (-1)ᵏ t^(-2k-1).
 
     That series is the reciprocal of the Mills ratio Σ (-1)ᵏ (2k-1)!! t^(-2k-1) [7.12.1].
     """
@@ -111,7 +111,7 @@ _FAR_TERMS = 12
 
 @cache
 def _mills() -> list[int]:
-    """The numbers 1, 2, 10, 74 ... of ``_log_ndtr_far``."""
+    """Return the numbers 1, 2, 10, 74 ... of ``_log_ndtr_far``."""
     double = [1]
     for k in range(1, _FAR_TERMS + 2):
         double.append(double[-1] * (2 * k - 1))
@@ -122,7 +122,7 @@ def _mills() -> list[int]:
 
 
 def normal_density(n: int, x: Doubles) -> Doubles:
-    """The n-th derivative of φ(x) = e^(-x²/2)/√(2π), (-1)ⁿ Heₙ(x) φ(x) [18.5.1]."""
+    """Return the n-th derivative of φ(x) = e^(-x²/2)/√(2π), (-1)ⁿ Heₙ(x) φ(x) [18.5.1]."""
     inside = np.clip(x, -_DENSITY_ENDS, _DENSITY_ENDS)
     below, last = np.zeros_like(x), np.full_like(x, 1 / math.sqrt(2 * math.pi))
     for k in range(1, n + 1):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contained
 def zeta(m: int, s: Doubles) -> Doubles:
-    """The m-th derivative of Riemann's zeta function.
+    """Return the m-th derivative of Riemann's zeta function.
 
     For s > 1 it uses Euler's and Maclaurin's summation, else Taylor series about multiples of 1/4.
     Below ``_BOTTOM`` it is infinite except near zeros, so only its sign is computed.
@@ -103,7 +103,7 @@ def _beyond(m: int, s: Doubles) -> Doubles:
 
 @contained
 def hurwitz_zeta(m: int, s: Doubles, q: Doubles) -> Doubles:
-    """The m-th derivative by s of Hurwitz's zeta function, for s > 1 and q > 0.
+    """Return the m-th derivative by s of Hurwitz's zeta function, for s > 1 and q > 0.
 
     Euler's and Maclaurin's summation adds Σ (q + k)^-s over k < n and the rest from e = q + n on,
     e^(1-s)/(s - 1) + e^-s/2 + Σ B_2j/(2j)! s (s + 1) ... (s + 2j - 2) e^(1-s-2j) [25.11.5], each
