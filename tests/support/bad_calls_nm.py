@@ -33,13 +33,13 @@ INPUTS = ("v", "x", "rows", "v_time", "cotangent", "tangent", "shard", "shards")
 
 @cache
 def function() -> Any:
-    """A Function of a vector and a number."""
+    """Return a Function of a vector and a number."""
     return nm.lower(f, [v, x])
 
 
 @cache
 def of_shards() -> Any:
-    """A sum over rows that come in shards."""
+    """Return a sum over rows that come in shards."""
     return nm.sharded(sd.sum(sd.sin(rows) * x) ** 2, [rows, x], over="n")
 
 

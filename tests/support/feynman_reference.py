@@ -13,12 +13,12 @@ Formula = Callable[..., float]
 
 
 def lorentz(v, c):
-    """The Lorentz factor of the speed v."""
+    """Return the Lorentz factor of the speed v."""
     return 1 / math.sqrt(1 - (v / c) ** 2)
 
 
 def reduced(h):
-    """The reduced Planck constant, ħ = h / 2π."""
+    """Return the reduced Planck constant, ħ = h / 2π."""
     return h / (2 * pi)
 
 
