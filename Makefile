@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_NUM_WORKERS ?= $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check quick mutants lint format coverage fuzz crosscheck accuracy notebooks look docs bench size clean
+.PHONY: help install demo test check quick mutants lint format coverage fuzz crosscheck accuracy notebooks oracles look docs bench size clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -87,6 +87,9 @@ crosscheck: $(STAMP) ## beside PyTorch, JAX and autograd; lowering in machine co
 
 accuracy: $(STAMP) ## the whole vocabulary and its derivatives beside mpmath; writes docs/accuracy.md
 	$(BIN)/python -m tests.accuracy
+
+oracles: $(STAMP) ## compute the checked-in digits of slow oracles again
+	$(BIN)/python -m tests.oracle_digits
 
 notebooks: $(STAMP) ## execute the notebooks and save what their cells show
 	$(BIN)/python -m tests.notebooks

@@ -22,6 +22,7 @@ largest number; no result has the wrong sign, and none is nan.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import sys
@@ -42,6 +43,7 @@ from numeric.lowering.native.libraries import has_native
 from symdiff.graph.algebra import primitive
 from symdiff.scalars.formula import VOCABULARY
 from tests.support.accuracy_misses import MISSES, STRICT, Miss
+from tests.support.oracle_digits import key, stored
 from tests.support.scalar_oracle import POLYNOMIALS, coefficients
 
 U = mp.mpf(2) ** -53
@@ -1136,7 +1138,21 @@ def _expanded(row: Row, point: tuple[float, ...], order: int, digits: int) -> li
 
 @cache
 def exact(name: str, point: tuple[float, ...], highest: int = 2) -> dict[tuple[int, ...], Exact]:
-    """Every derivative up to order ``highest``, by two precisions that agree."""
+    """Return every derivative up to order ``highest``: stored ones, or as ``settled`` says."""
+    parts = stored(
+        key("accuracy", name, point, highest), lambda: settled_parts(name, point, highest)
+    )
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return dict(zip(ROWS[name].orders(highest), itertools.starmap(Exact, pairs), strict=False))
+
+
+def settled_parts(name: str, point: tuple[float, ...], highest: int) -> list[Any]:
+    """Return values and sizes of the derivatives one after the other."""
+    return [part for one in settled(name, point, highest).values() for part in one]
+
+
+def settled(name: str, point: tuple[float, ...], highest: int) -> dict[tuple[int, ...], Exact]:
+    """Compute every derivative up to order ``highest``, by two precisions that agree."""
     one = ROWS[name]
     if point in one.limits:
         return {(n,): Exact(mp.mpf(f), abs(f)) for n, f in enumerate(one.limits[point])}

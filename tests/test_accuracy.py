@@ -6,14 +6,17 @@ too.  The whole bound would not do: exp and log of arrays round differently on a
 
 from __future__ import annotations
 
+from functools import partial
+
 import mpmath as mp
 import pytest
 
 import symdiff as sd
 from tests import accuracy
-from tests.accuracy import ROWS, Exact, error, judge, sample
+from tests.accuracy import ROWS, Exact, error, judge, sample, settled_parts
 from tests.support.accuracy_misses import MISSES, STRICT
 from tests.support.budget import FUZZ
+from tests.support.oracle_digits import key
 
 COUNTS = {"elementary": 24, "composite": 24, "stepwise": 8, "special": 4}
 SLOW_ORACLE = {
@@ -25,12 +28,35 @@ SLOW_ORACLE = {
 
 
 @pytest.mark.slow
+def count(name):
+    """The number of points at which a row is judged."""
+    return 10**6 if FUZZ else 1 if name in SLOW_ORACLE else COUNTS[ROWS[name].kind]
+
+
+def highest_order(name):
+    return 4 if any(row == name and sum(order) > 2 for row, order in MISSES) else 2
+
+
+def requests():
+    """What computes the exact derivatives that the tests below ask for."""
+    wanted = {
+        (name, point, highest)
+        for name in ROWS
+        for highest in {2, highest_order(name)}
+        for point in sample(name, count(name))
+    }
+    return {
+        key("accuracy", name, point, highest): partial(settled_parts, name, point, highest)
+        for name, point, highest in wanted
+    }
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives_are_accurate(name):
     """Orders 0 to 2, and what is listed, keep the bound at the points sampled or miss as listed."""
     one = ROWS[name]
-    chosen = sample(name, 10**6 if FUZZ else 1 if name in SLOW_ORACLE else COUNTS[one.kind])
-    highest = 4 if any(row == name and sum(order) > 2 for row, order in MISSES) else 2
+    chosen = sample(name, count(name))
+    highest = highest_order(name)
     for order in one.orders(highest):
         missed = judge(name, order, chosen, highest)
         if (name, order) not in MISSES:
@@ -46,8 +72,7 @@ def test_derivatives_are_accurate(name):
 @pytest.mark.parametrize("name", [name for name in ROWS if accuracy.strict_orders(name)])
 def test_slopes_keep_their_digits_without_conditioning(name):
     """Orders 1 and 2 at exact operands, near ends of domains too, but for rows that are listed."""
-    kind = ROWS[name].kind
-    chosen = sample(name, 10**6 if FUZZ else 1 if name in SLOW_ORACLE else COUNTS[kind])
+    chosen = sample(name, count(name))
     for order in accuracy.strict_orders(name):
         if (name, order) not in STRICT:
             assert not judge(name, order, chosen, strict=True), order
