@@ -13,7 +13,7 @@ from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from manual import rooms
+from manual import public_modules
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -35,12 +35,12 @@ class Room(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the tables and the entries."""
         (room,) = self.arguments
-        known = list(rooms.sections(room))
+        known = list(public_modules.sections(room))
         only, without = self.options.get("only", known), self.options.get("without", [])
         if missing := {*only, *without} - {*known}:
             raise self.error(f"{room} has no section {', '.join(sorted(missing))}")
         titles = [title for title in known if title in only and title not in without]
-        return self.parse_text_to_nodes(rooms.page(room, titles), allow_section_headings=True)
+        return self.parse_text_to_nodes(public_modules.page(room, titles), allow_section_headings=True)
 
 
 class Mermaid(SphinxDirective):
@@ -90,8 +90,8 @@ def _name_types(app: Sphinx, page: nodes.document) -> None:
 def _check(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of public names without an entry or a page."""
     domain = env.domains.python_domain
-    for room in rooms.ROOMS:
-        for name in rooms.names(room):
+    for room in public_modules.ROOMS:
+        for name in public_modules.names(room):
             full = f"{room}.{name}"
             if full not in domain.objects and full not in domain.modules:
                 log.warning("%s is public, and the reference has no entry for it", full)

@@ -14,7 +14,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from manual import assets, rooms
+from manual import assets, public_modules
 from symdiff.subjects import OTHERS
 from tests.support.cases import all_cases
 from tests.test_walks import BLOCK
@@ -32,28 +32,28 @@ def reached():
     while new:
         room = new.pop()
         found.append(room)
-        things = [(name, getattr(import_module(room), name)) for name in rooms.names(room)]
+        things = [(name, getattr(import_module(room), name)) for name in public_modules.names(room)]
         new += [f"{room}.{name}" for name, thing in things if isinstance(thing, ModuleType)]
     return set(found)
 
 
 def test_every_room_is_in_the_reference():
-    assert reached() == set(rooms.ROOMS)
+    assert reached() == set(public_modules.ROOMS)
     directives = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.rst"))
-    assert {*re.findall(r"^\.\. room:: (\S+)$", directives, re.M)} == set(rooms.ROOMS)
+    assert {*re.findall(r"^\.\. room:: (\S+)$", directives, re.M)} == set(public_modules.ROOMS)
 
 
-@pytest.mark.parametrize("room", rooms.ROOMS)
+@pytest.mark.parametrize("room", public_modules.ROOMS)
 def test_every_public_name_has_a_place_and_an_entry(room):
-    sections = rooms.sections(room)
+    sections = public_modules.sections(room)
     placed = [name for names in sections.values() for name in names]
     public = {name for name in import_module(room).__all__ if not name.startswith("__")}
     assert sorted(placed) == sorted(public)
     assert OTHERS not in sections, "give the new names a subject, in subjects.py"
-    text = rooms.page(room, list(sections))
+    text = public_modules.page(room, list(sections))
     for name in public:
         entry = rf"^\.\. (auto|py:)\w+:: ({re.escape(room)}\.)?{re.escape(name)}$"
-        is_room = f"{room}.{name}" in rooms.ROOMS
+        is_room = f"{room}.{name}" in public_modules.ROOMS
         assert is_room or len(re.findall(entry, text, re.M)) == 1, name
         assert text.count(f" <{room}.{name}>`\n") == 1, name
 
@@ -76,13 +76,13 @@ def test_pages_show_all_sections_of_a_room_they_divide():
 
 
 def test_summaries_are_one_sentence_and_close_their_literals():
-    for room in rooms.ROOMS:
-        for name in rooms.names(room):
-            told = rooms.summary(getattr(import_module(room), name))
+    for room in public_modules.ROOMS:
+        for name in public_modules.names(room):
+            told = public_modules.summary(getattr(import_module(room), name))
             assert told
             assert "\n" not in told
             assert told.count("``") % 2 == 0, f"{room}.{name}: {told}"
-    assert rooms.summary(sd.diff) == "The derivative in SymPy's calling convention"
+    assert public_modules.summary(sd.diff) == "The derivative in SymPy's calling convention"
 
 
 # Pages and links ----------------------------------------------------------------------------------
