@@ -26,21 +26,23 @@ def _titles(text: str) -> list[str]:
     return [title.strip() for title in text.split(";")]
 
 
-class Room(SphinxDirective):
-    """``.. room:: numeric`` lists the names of a module, or of some of its sections."""
+class PublicModule(SphinxDirective):
+    """``.. public-module:: numeric`` lists the names of a module, or of some of its sections."""
 
     required_arguments = 1
     option_spec = {"only": _titles, "without": _titles}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
         """Return the tables and the entries."""
-        (room,) = self.arguments
-        known = list(public_modules.sections(room))
+        (module,) = self.arguments
+        known = list(public_modules.sections(module))
         only, without = self.options.get("only", known), self.options.get("without", [])
         if missing := {*only, *without} - {*known}:
-            raise self.error(f"{room} has no section {', '.join(sorted(missing))}")
+            raise self.error(f"{module} has no section {', '.join(sorted(missing))}")
         titles = [title for title in known if title in only and title not in without]
-        return self.parse_text_to_nodes(public_modules.page(room, titles), allow_section_headings=True)
+        return self.parse_text_to_nodes(
+            public_modules.page(module, titles), allow_section_headings=True
+        )
 
 
 class Mermaid(SphinxDirective):
@@ -90,9 +92,9 @@ def _name_types(app: Sphinx, page: nodes.document) -> None:
 def _check(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of public names without an entry or a page."""
     domain = env.domains.python_domain
-    for room in public_modules.ROOMS:
-        for name in public_modules.names(room):
-            full = f"{room}.{name}"
+    for module in public_modules.PUBLIC_MODULES:
+        for name in public_modules.names(module):
+            full = f"{module}.{name}"
             if full not in domain.objects and full not in domain.modules:
                 log.warning("%s is public, and the reference has no entry for it", full)
 
@@ -107,7 +109,7 @@ def _read_alone(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx's entry point."""
-    app.add_directive("room", Room)
+    app.add_directive("public-module", PublicModule)
     app.add_directive("mermaid", Mermaid)
     app.connect("source-read", _close_fences)
     app.connect("doctree-read", _name_types)

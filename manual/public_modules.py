@@ -1,6 +1,6 @@
 """The contents of the reference: public names of modules, by sections, as reStructuredText.
 
-A room is a module with a list ``__all__``.  Its page has tables with every name, and an entry for
+A public module has a list ``__all__``.  Its page has tables with every name, and an entry for
 each name below.  Several names of one object share one entry; the other names refer to it.
 """
 
@@ -20,7 +20,7 @@ from symdiff.subjects import by_subject, home
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ROOMS = (
+PUBLIC_MODULES = (
     "symdiff",
     "numeric.check",
     "numeric.show",
@@ -37,50 +37,50 @@ ROOMS = (
     "numeric.nn.utils",
     "numeric.optim",
 )
-"""The rooms in order: an object in several of them is described in the first."""
+"""The modules in order: an object in several of them is described in the first."""
 
 ALL = "In full"
-"""The title for a room without sections."""
+"""The title for a module without sections."""
 
 SECTIONS = {"symdiff": symdiff.subjects.SUBJECTS, "numeric": numeric.subjects.SUBJECTS}
-"""The subjects of rooms with many names."""
+"""The subjects of modules with many names."""
 
 
-def names(room: str) -> list[str]:
-    """Return the public names of a room, in order, without its version."""
-    return [name for name in _public(room) if not name.startswith("__")]
+def names(module: str) -> list[str]:
+    """Return the public names of a module, in order, without its version."""
+    return [name for name in _public(module) if not name.startswith("__")]
 
 
-def sections(room: str) -> dict[str, list[str]]:
-    """Map the titles of a room's sections to its names; names without a section go to OTHERS."""
-    of = SECTIONS.get(room)
+def sections(module: str) -> dict[str, list[str]]:
+    """Map the titles of a module's sections to its names; names without a section go to OTHERS."""
+    of = SECTIONS.get(module)
     if of is None:
-        return {ALL: sorted(names(room), key=str.lower)}
-    homes = {name: home(getattr(import_module(room), name)) for name in names(room)}
-    return by_subject(room, homes, of)
+        return {ALL: sorted(names(module), key=str.lower)}
+    homes = {name: home(getattr(import_module(module), name)) for name in names(module)}
+    return by_subject(module, homes, of)
 
 
-def page(room: str, titles: list[str]) -> str:
+def page(module: str, titles: list[str]) -> str:
     """Write tables of the names under these titles, then an entry for each, as reStructuredText."""
-    listed = {title: members for title, members in sections(room).items() if title in titles}
+    listed = {title: members for title, members in sections(module).items() if title in titles}
     lines: list[str] = []
     for title, members in listed.items():
         rubric = [f".. rubric:: {title}", ""] if len(listed) > 1 else []
-        lines += [*rubric, *_table(room, members), ""]
+        lines += [*rubric, *_table(module, members), ""]
     for title, members in listed.items():
-        described = [name for name in members if not _is_module(room, name)]
+        described = [name for name in members if not _is_module(module, name)]
         if described:
             lines += [title, "-" * len(title), ""]
         for name in described:
-            lines += [*_entry(room, name), ""]
+            lines += [*_entry(module, name), ""]
     return "\n".join(lines)
 
 
-def _table(room: str, listed: list[str]) -> list[str]:
+def _table(module: str, listed: list[str]) -> list[str]:
     def row(name: str) -> tuple[str, Any]:
-        thing = getattr(import_module(room), name)
+        thing = getattr(import_module(module), name)
         role = "mod" if isinstance(thing, ModuleType) else "obj"
-        return f":py:{role}:`{name} <{room}.{name}>`", thing
+        return f":py:{role}:`{name} <{module}.{name}>`", thing
 
     return _rows(map(row, listed))
 
@@ -103,37 +103,37 @@ def summary(thing: Any) -> str:
     return sentence[0].rstrip(".;:")
 
 
-def _entry(room: str, name: str) -> list[str]:
-    thing, full = getattr(import_module(room), name), f"{room}.{name}"
+def _entry(module: str, name: str) -> list[str]:
+    thing, full = getattr(import_module(module), name), f"{module}.{name}"
     if _plain(thing):
-        return [f".. py:data:: {name}", f"   :module: {room}", "", f"   {summary(thing)}"]
+        return [f".. py:data:: {name}", f"   :module: {module}", "", f"   {summary(thing)}"]
     first = described()[id(thing)]
     if first != full:
         kind = "class" if isinstance(thing, type) else "function"
         return [
             f".. py:{kind}:: {name}",
-            f"   :module: {room}",
+            f"   :module: {module}",
             "",
             f"   The same as :py:obj:`{first}`.",
         ]
     if not isinstance(thing, type):
         return [f".. autofunction:: {full}"]
     kind = "exception" if issubclass(thing, Exception) else "class"
-    return [f".. auto{kind}:: {full}", *_members(room, name, thing)]
+    return [f".. auto{kind}:: {full}", *_members(module, name, thing)]
 
 
-def _members(room: str, name: str, thing: type) -> list[str]:
-    """List the members of a class; name those in one line that equal functions of the room."""
+def _members(module: str, name: str, thing: type) -> list[str]:
+    """List the members of a class; name those in one line that equal functions of the module."""
     mine, same, writing = [], [], []
     for member in own_members(thing):
         of = member.rstrip("_")
-        function = getattr(import_module(room), of, None) if of in names(room) else None
+        function = getattr(import_module(module), of, None) if of in names(module) else None
         if function is None or function.__doc__ != getattr(thing, member).__doc__:
             mine.append(member)
         else:
-            (same if of == member else writing).append((member, f"{room}.{of}"))
+            (same if of == member else writing).append((member, f"{module}.{of}"))
     options = [f"   :members: {', '.join(mine)}"] if mine else []
-    lines = [f"   {line}" for line in _member_table(f"{room}.{name}", thing, mine)]
+    lines = [f"   {line}" for line in _member_table(f"{module}.{name}", thing, mine)]
     for words, pairs in (
         ("Methods that are functions, too: ", same),
         ("Functions that write into the tensor: ", writing),
@@ -170,13 +170,13 @@ def own_members(thing: type) -> list[str]:
 def described() -> dict[int, str]:
     """Map each public object that is no plain value to the name of its entry."""
     first: dict[int, str] = {}
-    for room in ROOMS:
-        for name in names(room):
-            thing = getattr(import_module(room), name)
+    for module in PUBLIC_MODULES:
+        for name in names(module):
+            thing = getattr(import_module(module), name)
             if not _plain(thing):
-                known = first.setdefault(id(thing), f"{room}.{name}")
-                if known.startswith(f"{room}.") and thing.__name__ == name:
-                    first[id(thing)] = f"{room}.{name}"
+                known = first.setdefault(id(thing), f"{module}.{name}")
+                if known.startswith(f"{module}.") and thing.__name__ == name:
+                    first[id(thing)] = f"{module}.{name}"
     return first
 
 
@@ -184,10 +184,10 @@ def _plain(thing: Any) -> bool:
     return not (isinstance(thing, type) or callable(thing)) or type(thing).__name__ == "dtype"
 
 
-def _is_module(room: str, name: str) -> bool:
-    return isinstance(getattr(import_module(room), name), ModuleType)
+def _is_module(module: str, name: str) -> bool:
+    return isinstance(getattr(import_module(module), name), ModuleType)
 
 
-def _public(room: str) -> list[str]:
-    listed: list[str] = import_module(room).__all__
+def _public(module: str) -> list[str]:
+    listed: list[str] = import_module(module).__all__
     return listed

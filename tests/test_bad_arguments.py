@@ -58,11 +58,11 @@ def test_every_public_callable_of_symdiff_has_a_valid_call() -> None:
     assert public - NO_FUNCTIONS == set(NAMESPACES["sd"].calls)
 
 
-@pytest.mark.parametrize("room", ["check", "export", "show"])
-def test_every_public_function_of_a_room_has_a_valid_call(room: str) -> None:
-    module = getattr(nm, room)
+@pytest.mark.parametrize("name", ["check", "export", "show"])
+def test_every_public_function_of_a_module_has_a_valid_call(name: str) -> None:
+    module = getattr(nm, name)
     public = {name for name in module.__all__ if inspect.isfunction(getattr(module, name))}
-    prefix = "" if room == "show" else f"{room}."
+    prefix = "" if name == "show" else f"{name}."
     assert {f"{prefix}{name}" for name in public - OTHER_LIBRARIES} <= {
         *NAMESPACES["numeric"].calls
     }

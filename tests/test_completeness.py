@@ -415,7 +415,7 @@ def test_random_programs_have_the_op(cls):
 
 DATA = {"e", "pi", "__version__"}
 PUBLIC = [name for name in sd.__all__ if name not in DATA]
-# Public things without a text of their own: rooms, and words that are arguments.
+# Public things without a text of their own: modules, and words that are arguments.
 NUMERIC = [
     name
     for name in nm.__all__

@@ -122,13 +122,21 @@ def stating(word: str) -> set[str]:
 
 def test_derivatives_are_stated_where_the_table_says():
     table = rows(section("derivatives", "Where each derivative is stated"))
-    rooms = defaultdict(list)
+    chapters = defaultdict(list)
     for _, stated, places in table:
         for word in words(stated):
-            rooms[word] += words(places)
+            chapters[word] += words(places)
     joint = {"pulled", "pushed"}
-    assert set(rooms) == {"pull", "push", *joint, "transposed", "differential", "partials", "fdiff"}
-    for word, places in rooms.items():
+    assert set(chapters) == {
+        "pull",
+        "push",
+        *joint,
+        "transposed",
+        "differential",
+        "partials",
+        "fdiff",
+    }
+    for word, places in chapters.items():
         # A node of a record runs a pullback, and a notation writes a transpose; neither states one.
         homes = {path for path in stating(word) if not path.startswith("symdiff/display/")}
         if word in joint:  # for all operands at once; what states it for each is asked for each
@@ -202,8 +210,8 @@ def test_the_table_of_folders_is_that_of_the_tree():
     assert sorted(listed) == sorted(there)
     for path in FILES:
         if path.name == "__init__.py" and len(path.relative_to(ROOT).parts) == 4:
-            room, sub = path.parent.parent, path.parent.name
-            assert f"`{sub}`" in inside[room.relative_to(ROOT).as_posix()], sub
+            folder, sub = path.parent.parent, path.parent.name
+            assert f"`{sub}`" in inside[folder.relative_to(ROOT).as_posix()], sub
 
 
 PAGES = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]

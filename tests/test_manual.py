@@ -27,35 +27,39 @@ DOCS = ROOT / "docs"
 
 
 def reached():
-    """Every module that is a public name of a room, from the two packages on."""
+    """Every module that is a public name of a module, from the two packages on."""
     found, new = [], ["symdiff", "numeric"]
     while new:
-        room = new.pop()
-        found.append(room)
-        things = [(name, getattr(import_module(room), name)) for name in public_modules.names(room)]
-        new += [f"{room}.{name}" for name, thing in things if isinstance(thing, ModuleType)]
+        module = new.pop()
+        found.append(module)
+        things = [
+            (name, getattr(import_module(module), name)) for name in public_modules.names(module)
+        ]
+        new += [f"{module}.{name}" for name, thing in things if isinstance(thing, ModuleType)]
     return set(found)
 
 
 def test_every_room_is_in_the_reference():
-    assert reached() == set(public_modules.ROOMS)
+    assert reached() == set(public_modules.PUBLIC_MODULES)
     directives = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.rst"))
-    assert {*re.findall(r"^\.\. room:: (\S+)$", directives, re.M)} == set(public_modules.ROOMS)
+    assert {*re.findall(r"^\.\. public-module:: (\S+)$", directives, re.M)} == set(
+        public_modules.PUBLIC_MODULES
+    )
 
 
-@pytest.mark.parametrize("room", public_modules.ROOMS)
-def test_every_public_name_has_a_place_and_an_entry(room):
-    sections = public_modules.sections(room)
+@pytest.mark.parametrize("module", public_modules.PUBLIC_MODULES)
+def test_every_public_name_has_a_place_and_an_entry(module):
+    sections = public_modules.sections(module)
     placed = [name for names in sections.values() for name in names]
-    public = {name for name in import_module(room).__all__ if not name.startswith("__")}
+    public = {name for name in import_module(module).__all__ if not name.startswith("__")}
     assert sorted(placed) == sorted(public)
     assert OTHERS not in sections, "give the new names a subject, in subjects.py"
-    text = public_modules.page(room, list(sections))
+    text = public_modules.page(module, list(sections))
     for name in public:
-        entry = rf"^\.\. (auto|py:)\w+:: ({re.escape(room)}\.)?{re.escape(name)}$"
-        is_room = f"{room}.{name}" in public_modules.ROOMS
-        assert is_room or len(re.findall(entry, text, re.M)) == 1, name
-        assert text.count(f" <{room}.{name}>`\n") == 1, name
+        entry = rf"^\.\. (auto|py:)\w+:: ({re.escape(module)}\.)?{re.escape(name)}$"
+        is_module = f"{module}.{name}" in public_modules.PUBLIC_MODULES
+        assert is_module or len(re.findall(entry, text, re.M)) == 1, name
+        assert text.count(f" <{module}.{name}>`\n") == 1, name
 
 
 @pytest.mark.parametrize("package", [sd, nm])
@@ -76,12 +80,12 @@ def test_pages_show_all_sections_of_a_room_they_divide():
 
 
 def test_summaries_are_one_sentence_and_close_their_literals():
-    for room in public_modules.ROOMS:
-        for name in public_modules.names(room):
-            told = public_modules.summary(getattr(import_module(room), name))
+    for module in public_modules.PUBLIC_MODULES:
+        for name in public_modules.names(module):
+            told = public_modules.summary(getattr(import_module(module), name))
             assert told
             assert "\n" not in told
-            assert told.count("``") % 2 == 0, f"{room}.{name}: {told}"
+            assert told.count("``") % 2 == 0, f"{module}.{name}: {told}"
     assert public_modules.summary(sd.diff) == "The derivative in SymPy's calling convention"
 
 

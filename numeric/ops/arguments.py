@@ -132,7 +132,7 @@ def _frame(texts: tuple[str, str, str], early: bool) -> CodeType:
 
 
 _PACKAGES = tuple(
-    f"numeric.{room}." for room in ("autograd", "eager", "linalg", "nn", "ops", "tracing")
+    f"numeric.{package}." for package in ("autograd", "eager", "linalg", "nn", "ops", "tracing")
 )
 # The fastest functions: a frame costs a tenth of their time, and they check their operands.
 _UNFRAMED = {

@@ -1,4 +1,4 @@
-"""Every public function of the rooms with extras where no extra is installed.
+"""Every public function of the modules with extras where no extra is installed.
 
 Run as a script, of a process that can import none of the optional packages: it prints, as JSON,
 what each function gave, or how it refused.
@@ -41,7 +41,7 @@ class Bare:
 
 
 def calls() -> dict[str, Callable[[], Any]]:
-    """By name what is called: each ``function`` of the rooms, or ``function: with what``."""
+    """By name what is called: each ``function`` of the modules, or ``function: with what``."""
     import numpy as np
 
     import numeric as nm

@@ -38,9 +38,9 @@ def answers():
 def test_every_public_function_is_called():
     public = {
         name
-        for room in (nm.check, nm.export, nm.show)
-        for name in room.__all__
-        if inspect.isfunction(getattr(room, name))
+        for module in (nm.check, nm.export, nm.show)
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
     }
     assert public <= calls().keys()
 

@@ -183,7 +183,7 @@ def test_names_of_operations_hold_in_other_processes(tmp_path):
         "y.backward(); print(w.grad.tolist())\n"
         "from numeric.eager.operations import DECLARED\n"
         "from numeric.ops.pickling import LATER\n"
-        "for room in LATER: importlib.import_module(room)\n"
+        "for name in LATER: importlib.import_module(name)\n"
         "known = set(DECLARED)\n"
         "for name in numeric._MODULES: importlib.import_module(f'numeric.{name}')\n"
         "assert set(DECLARED) == known, set(DECLARED) - known\n"

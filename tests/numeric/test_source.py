@@ -88,7 +88,7 @@ GALLERY = {
     # functions
     "linear equations": (sd.solve(S, A), "solve(v2, v1)"),
     "log-sum-exp of rows": (sd.logsumexp(A, axis=1), "logsumexp(v1)"),
-    # lines that belong to more than one room
+    # lines that belong to more than one module
     "a layer": (sd.tanh(X @ W + b), "tanh(v1.dot(v2) + v3)"),
     "squared error": (sd.sum((X @ w - y) ** 2), ["v4 = v1 @ v2 - v3", "v4.dot(v4)"]),
     "norm of rows": (sd.sqrt(sd.sum(A**2, axis=1)), "sqrt(np.einsum('ij,ij->i', v1, v1))"),

@@ -118,8 +118,8 @@ def test_a_guess_does_not_exist_and_names_what_does(owner):
         with pytest.raises(AttributeError, match=re.escape(text)) as caught:
             getattr(thing, name)
         assert f"no attribute '{name}'" in str(caught.value)
-        for room, known in re.findall(r"\b(sd|numeric|np|f|F)\.([\w.]*\w)", text):
-            assert attrgetter(known)(names[room]) is not None, text
+        for package, known in re.findall(r"\b(sd|numeric|np|f|F)\.([\w.]*\w)", text):
+            assert attrgetter(known)(names[package]) is not None, text
         for known in re.findall(r"(?<!\.)\b((?:nn|autograd|func)\.[\w.]*\w)", text):
             assert attrgetter(known)(numeric) is not None, text
 
