@@ -369,11 +369,8 @@ def test_an_interrupt_ends_the_waiting_for_modules(slow_module, monkeypatch):
 LATE = {
     "symdiff": ("numpy.random", "numpy.polynomial", "difflib"),
     "numeric": (
-        "numeric.check",
-        "numeric.show",
-        "numeric.tensors",
-        "numeric.func",
-        "numeric.shards",
+        *("numeric.check", "numeric.show", "numeric.tensors", "numeric.func", "numeric.shards"),
+        *("numeric.lowering.native", "json", "uuid"),
     ),
 }
 

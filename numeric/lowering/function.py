@@ -27,7 +27,6 @@ from numeric.lowering.arguments import (
     key_of,
 )
 from numeric.lowering.names import MATH, Options
-from numeric.lowering.native.libraries import has_native
 from numeric.lowering.ownership import accumulated, check_targets
 from numeric.lowering.running import Programs, Residuals
 from numeric.modes import current
@@ -126,7 +125,7 @@ def lower(
     symbols = tuple([become(x, others) for x in xs]) if others else xs
     if threads is not None and (threads.__class__ is not int or threads < 1):
         raise ValueError(f"lower: threads is {shortened(threads)}; give a positive int, or None")
-    native = has_native(backend)
+    native = _has_native(backend)
     exact_order = boolean("lower", "exact_order", exact_order)
     fastmath = boolean("lower", "fastmath", fastmath)
     if fastmath and backend == "numpy":
@@ -698,8 +697,17 @@ def _lowered_again(
     with _mode(strict):
         nodes = topological(outputs)
         kept = Options(*options)
-        kept = kept._replace(native=has_native(kept.backend))
+        kept = kept._replace(native=_has_native(kept.backend))
         return Function(outputs, inputs[:own], many, nodes, kept, inputs[own:], fixed)
+
+
+def _has_native(backend: str) -> bool:
+    """Return whether a backend makes machine code here; NumPy's loads nothing to say so."""
+    if isinstance(backend, str) and backend == "numpy":
+        return False
+    from numeric.lowering.native.libraries import has_native
+
+    return has_native(backend)
 
 
 def _mode(strict: bool) -> kinks:

@@ -15,8 +15,6 @@ import numpy as np
 
 from numeric.lowering import structure
 from numeric.lowering.names import Emitter, Options
-from numeric.lowering.native import scan_arrays
-from numeric.lowering.native.scans import NativeScan, has_all
 from numeric.lowering.passes.parts import of_whole
 from numeric.lowering.passes.unrolling import scalars
 from numeric.lowering.printers.entries import in_rows
@@ -35,6 +33,7 @@ from symdiff.transforms.scans import Looped, Scan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from numeric.lowering.native.scans import NativeScan
     from numeric.lowering.steps import Schedule
     from numeric.lowering.texts import Draft, Piece
     from symdiff.graph.expr import Expr
@@ -112,6 +111,9 @@ class Loop:
         """All steps in machine code, where that is asked for and C has all of the body."""
         if not self.emitter.options.native:
             return None
+        from numeric.lowering.native import scan_arrays  # loaded where it is needed
+        from numeric.lowering.native.scans import NativeScan, has_all
+
         steps, arrays = self.scalars, False
         if steps is None or not has_all(steps):
             steps, arrays = schedule([self.body], self.symbols), True

@@ -11,9 +11,6 @@ import numpy as np
 from numeric.lowering.blocks import LARGE, in_points
 from numeric.lowering.memory import LEAST, MOST, Memory
 from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, POINTS, ROWS
-from numeric.lowering.native.kernels import NativePoints, NativePrinter
-from numeric.lowering.native.kernels import at_points as at_native_points
-from numeric.lowering.native.scalars import NativeScalarsPrinter, has_all
 from numeric.lowering.node_kernels import discards
 from numeric.lowering.passes.rolling import rolled
 from numeric.lowering.passes.sharing import own
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from numeric.lowering.arguments import Call
     from numeric.lowering.blocks import Rows
     from numeric.lowering.names import Emitter
+    from numeric.lowering.native.kernels import NativePoints
     from numeric.lowering.printers.printer import Printer
     from numeric.lowering.steps import Schedule, Step
     from numeric.types import Values
@@ -58,8 +56,23 @@ _PRINTERS: dict[str, type[Printer]] = {
     ROWS: RowsPrinter,
     KEPT: KeptPrinter,
     KEPT_ROWS: KeptRowsPrinter,
-    NATIVE: NativePrinter,
 }
+
+
+def _printer(flavour: str, steps: Schedule, native: bool) -> type[Printer]:
+    """Return the printer of a program; machine code is loaded with the first that needs it."""
+    if flavour == NATIVE:
+        from numeric.lowering.native.kernels import NativePrinter
+
+        return NativePrinter
+    if flavour == MATH and native:
+        from numeric.lowering.native.scalars import NativeScalarsPrinter, has_all
+
+        if has_all(steps):
+            return NativeScalarsPrinter
+    return _PRINTERS[flavour]
+
+
 HANDED = 8 * LARGE
 """The same of blocks that hand arrays to other steps, as to matrix products: these are new memory,
 where values that are kept stay in the cache."""
@@ -93,13 +106,12 @@ class Program:
         if steps is None:
             steps = schedule(outputs, params, emitter.spellings)
         self.steps = steps
-        native = flavour == MATH and emitter.options.native and has_all(steps)
-        roll = roll and not native
+        kind = _printer(flavour, steps, emitter.options.native)
+        roll = roll and (flavour != MATH or kind is MathPrinter)
         found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
-        kind: type[Printer] = NativeScalarsPrinter if native else _PRINTERS[flavour]
         printer = kind(emitter, found)
-        self._native = isinstance(printer, NativePrinter)
+        self._native = flavour == NATIVE
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
         self.joined = printer.joined
         self.masked = any(map(discards, {op for x in steps.steps for op in x.ops}))
@@ -272,8 +284,11 @@ class Lowered:
     @cached_property
     def points(self) -> NativePoints | None:
         """The program at many points in machine code, where that is asked for and C has it."""
-        native = self.emitter.options.native
-        return at_native_points(self.emitter, self.program(NUMPY).schedule) if native else None
+        if not self.emitter.options.native:
+            return None
+        from numeric.lowering.native.kernels import at_points  # loaded where it is needed
+
+        return at_points(self.emitter, self.program(NUMPY).schedule)
 
     def _in_rows(self, sizes: Mapping[str, int]) -> Callable[..., Sequence[Values]]:
         program = self.chosen(sizes)

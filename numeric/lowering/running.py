@@ -20,8 +20,6 @@ from numeric.lowering.blocks import LARGE
 from numeric.lowering.gathers import gathered
 from numeric.lowering.kink_checks import hit, questions
 from numeric.lowering.names import MATH, NATIVE, NUMPY, ROWS, Emitter, Options
-from numeric.lowering.native.compiler import compiler
-from numeric.lowering.native.libraries import FAILURES
 from numeric.lowering.ownership import Owner, of_number, snapshots, summed_to
 from numeric.lowering.printers.entries import Body, entry
 from numeric.lowering.programs import NATIVE_LEAST, Lowered, at_points, plain, python_number
@@ -382,6 +380,9 @@ class Programs:
             f"outputs: {listed([shape_text(y.shape) for y in self.outputs], 8)}",
         ]
         if self.emitter.options.native:
+            from numeric.lowering.native.compiler import compiler  # loaded where it is needed
+            from numeric.lowering.native.libraries import FAILURES
+
             fast = ", fastmath" * self.emitter.options.fastmath
             lines.append(f"machine code of {compiler()}{fast}")
             if FAILURES.reason and self.emitter.options.backend == "auto":
