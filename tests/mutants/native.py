@@ -218,8 +218,10 @@ _native(
 )
 _native(
     "the-compiler-is-asked-for-where-there-is-none",
-    '        if self.emitter.options.native:\n            fast = ", fastmath"',
-    '        if compiler() and self.emitter.options.native:\n            fast = ", fastmath"',
+    "        if self.emitter.options.native:\n            from numeric.lowering.native.compiler ",
+    "        from numeric.lowering.native.compiler import compiler\n\n"
+    "        if compiler() and self.emitter.options.native:\n"
+    "            from numeric.lowering.native.compiler ",
     "test_without_a_compiler",
 )
 _native(
