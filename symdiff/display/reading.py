@@ -26,17 +26,17 @@ from symdiff.functions.indexing import getitem
 from symdiff.functions.products import det, inv
 from symdiff.functions.shaping import concat, expand_dims
 from symdiff.graph import ops
-from symdiff.graph.algebra import combine, int_power, mul, pointwise, primitive, select
+from symdiff.graph.algebra import combine, int_power, mul, pointwise, primitive, scale, select
 from symdiff.graph.arithmetic import Arithmetic
 from symdiff.graph.expr import built, rebuild
 from symdiff.graph.formula_nodes import is_decision, lift, over_formula
-from symdiff.graph.leaves import as_expr, full, number_node, number_of
+from symdiff.graph.leaves import as_expr, full, number_node, number_of, split_coefficient
 from symdiff.graph.node import make, topological
 from symdiff.scalars.formula import canonical, kernel_symbol
 from symdiff.scalars.vocabulary import FACTS, ScalarFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
@@ -137,7 +137,8 @@ def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
     algebraic = all(name == "where" or FACTS[name].infix for name in called)
     if facts.orders and not (algebraic and formula.count_ops() <= _WRITTEN_OUT):
         return None  # the formula would lose digits
-    return lift(formula, {s: x for s, x in zip(symbols, args, strict=True) if s.is_Symbol})
+    operand_of = {s: x for s, x in zip(symbols, args, strict=True) if s.is_Symbol}
+    return _merge_powers_above(lift(formula, operand_of), operand_of.values())
 
 
 def _is_nan(x: Expr) -> bool:
@@ -149,13 +150,32 @@ def _merge_powers(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> 
     """The product as a user would type it, with equal factors as one power."""
     powers = [int_power(a, p, True) for a, p in zip(args, exponents, strict=True)]
     value = reduce(_multiply, powers)
-    places = factors(value)
+    coefficient, core = split_coefficient(value)
+    places = [] if core is None else factors(core)
     if any(not isinstance(p, int) or base.dtype is not float for base, p in places):
         return value
     powers_of = _total_powers(places)
     if len(powers_of) == len(places):
         return value
-    return reduce(_multiply, [int_power(base, p, True) for base, p in powers_of.items()])
+    merged = reduce(_multiply, [int_power(base, p, True) for base, p in powers_of.items()])
+    return scale(coefficient, merged)
+
+
+def _merge_powers_above(formula: Expr, operands: Iterable[Expr]) -> Expr:
+    """Merge equal factors in the products of a formula, but not those inside its operands."""
+    done = {x: x for x in operands}
+    inside = [formula]
+    for node in inside:  # grows during the loop
+        if node not in done:
+            inside.extend(node.args)
+    for node in reversed(inside):
+        if node not in done:
+            args = tuple([done[arg] for arg in node.args])
+            is_product = isinstance(node.op, ops.Product)
+            done[node] = (
+                _merge_powers(args, node.op.exponents) if is_product else rebuild(node, args)
+            )
+    return done[formula]
 
 
 def _contract(op: ops.Contract, args: Sequence[Expr]) -> Expr:

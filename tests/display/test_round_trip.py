@@ -182,12 +182,14 @@ def survives(derivative):
 
 
 @sample(50)
+@example(sd.hypot(x, x * y))  # a formula that is written out, with a product as operand
 @given(formulas)
 def test_the_text_of_a_derivative_is_that_of_what_it_reads_as(expr):
     survives(sd.diff(expr, x))
 
 
 @sample(15)
+@example(sd.log(y**x), 3)  # a product with a coefficient
 @example(sd.sin(x**x), 2)  # a strong product of factors that are no symbols
 @given(st.recursive(leaves, _extended, max_leaves=5), st.integers(2, 4))
 def test_so_is_that_of_higher_derivatives(expr, order):
