@@ -1,6 +1,8 @@
 """The runner of ``make fuzz`` collects, counts and keeps; it finds planted failures in its time."""
 
+import re
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -146,3 +148,9 @@ def test_tests_that_draw_are_collected_by_their_source():
     assert fuzz.draws("@sample(3)\n@given(x)\ndef test(): pass")
     assert fuzz.draws("def test():\n    for k in range(scaled(60)): pass")
     assert not fuzz.draws("def test(): assert given")
+
+
+def test_the_runner_sets_the_number_of_examples():
+    """By ``budget.sample``: a number of a test's own made its first turn longer than its share."""
+    for path in Path(__file__).parent.rglob("*.py"):
+        assert not re.search(r"max_examples=.*\bFUZZ\b", path.read_text()), path.name

@@ -12,14 +12,14 @@ from fractions import Fraction
 
 import mpmath as mp
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import symdiff as sd
 from numeric import check
 from symdiff.graph.algebra import primitive
 from symdiff.scalars.formula import VOCABULARY, arity
-from tests.support.budget import FUZZ
+from tests.support.budget import sample
 from tests.support.scalar_oracle import MEANING, STEPS, exact, orders
 
 pytest.importorskip("flint")
@@ -39,11 +39,6 @@ SLOW = {
     "ellipe",
     "yv",
 }
-
-
-def cases(count):
-    """So many in the sampled run, a hundred times as many under ``make fuzz``."""
-    return settings(max_examples=count * (100 if FUZZ else 1))
 
 
 AT_EDGES = {"lambertwm1", "lambertwm1_derivative", "lambertw", "lambertw_derivative"}
@@ -317,7 +312,7 @@ def test_enclosures_contain_the_values(name):
     property_, count, share, kinds = PROPERTIES[name]
     counts = Counter()
 
-    @cases(count)
+    @sample(count)
     @given(seed=st.integers(0, 2**64))
     def contained(seed):
         assert not (wrong := property_(random.Random(seed), counts)), wrong

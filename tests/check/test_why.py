@@ -10,7 +10,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import numeric as nm
@@ -18,7 +18,7 @@ import symdiff as sd
 from numeric.check import why
 from numeric.check.disagreements import proof
 from numeric.check.identities import identical
-from tests.support.budget import FUZZ
+from tests.support.budget import sample
 
 x, y, z = sd.symbols("x y z")
 v, w = sd.symbol("v", 3), sd.symbol("w", 3)
@@ -317,7 +317,7 @@ def differs(f, g, at, least=-40):
 
 
 @pytest.mark.slow
-@settings(max_examples=5000 if FUZZ else 200)
+@sample(200)
 @given(seed=st.integers(0, 2**64))
 def test_a_changed_coefficient_is_never_called_equal(seed):
     rng = random.Random(seed)
@@ -365,7 +365,7 @@ def rewritten(tree):
 
 
 @pytest.mark.slow
-@settings(max_examples=1000 if FUZZ else 40)
+@sample(40)
 @given(seed=st.integers(0, 2**64))
 def test_another_spelling_is_never_called_different(seed):
     rng = random.Random(seed)
