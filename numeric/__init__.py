@@ -8,7 +8,7 @@
 
 What users need first:
 
-- ``lower`` makes functions of formulas; ``tensor`` and its kin are PyTorch's eager tensors;
+- ``lower`` makes functions of formulas; ``tensor`` and related functions make eager tensors;
 - ``draw`` shows a graph with values and cotangents, ``steps`` the chain rule step by step;
 - ``plot``, ``plot_field`` and ``explore`` draw functions and their derivatives (the extra ``viz``);
 - ``check`` audits gradients, ``export`` brings formulas to SciPy.

@@ -75,6 +75,7 @@ def scan(
     """
     carried, columns = _check_first_carry("scan", init), list(map(as_expr, leaves_of(xs)))
     n = _step_count(xs, columns, length)
+    # n/s carries between segments and s inside one are kept: least for s = sqrt(n).
     steps = _segment_length(checkpoint, n)
     if steps:
         return _scan_segments(f, init, xs, n, reverse, steps)
@@ -93,12 +94,14 @@ def _scan_body(
 ) -> tuple[Any, Any]:
     shapes = [value.shape for value in carried]
     carry = named_dummy("carry", packed_shape(shapes))
+    # One symbol stands for a step's x: the body is traced once, whatever the number of steps.
     each = [named_dummy("x", x.shape[1:], x.dtype) for x in columns]
     before = unpacked(carry, shapes)
     pair = f(like(init, iter(before)), None if xs is None else like(xs, iter(each)))
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise TypeError(f"scan: f returned {shown(pair)}; expected a pair, the next carry and y")
     values, y = _check_carry("scan", "f", init, shapes, pair[0]), pair[1]
+    # A loop cannot carry lengths that are known only at run time: inner sums hide them here.
     both = closed([*values, *map(as_expr, leaves_of(y))], [carry, *each])
     values, outputs = both[: len(values)], both[len(values) :]
     # Compute the loop first: ys then need no second pass through the body.
@@ -109,6 +112,7 @@ def _scan_body(
     else:
         path = trajectory(packed(values), carry, start, along, {}, n, reverse)
     firsts, lasts = part(path, 0, n), part(path, 1, n + 1)  # type: ignore[operator]
+    # The trajectory lies in the order of xs: backwards, a step starts at its later end.
     if reverse:
         firsts, lasts = lasts, firsts
     end = (0, 1) if reverse else (n, n + 1)  # type: ignore[operator]
@@ -175,6 +179,7 @@ def _scan_segments(
 
     if not count or not remaining:
         return segments(init) if count else rest(init)
+    # Steps run from the last x to the first in reverse, so the incomplete segment comes first.
     first, second = (rest, segments) if reverse else (segments, rest)
     carry, some = first(init)
     last, before = second(carry)
@@ -208,6 +213,7 @@ def fori_loop(lower: Dim, upper: Dim, f: Callable[..., Any], init: Any) -> Any:
                 "of steps that is computed needs a loop with a condition"
             )
     first, stop = (checked_shape((b,))[0] if isinstance(b, str) else int(b) for b in (lower, upper))
+    # Known bounds make an array of ints; the length of a named range is known only at run time.
     if isinstance(first, int) and isinstance(stop, int):
         places = fixed_places(np.arange(first, stop))  # indices have no precision
     else:
@@ -252,6 +258,7 @@ def while_loop(
     shapes = [value.shape for value in carried]
     carry = named_dummy("carry", packed_shape(shapes))
     before = unpacked(carry, shapes)
+    # A condition that Python has decided already is a constant, not an error.
     condition = cond(like(init, iter(before)))
     if isinstance(condition, bool | np.bool_):
         condition = as_expr(condition)

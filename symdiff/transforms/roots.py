@@ -194,6 +194,7 @@ class LinearSolution(Equations):
         """The transposed map over the symbols of ``opened``, and its unknown."""
         o = self.opened
         w = named_dummy("w", o.x.shape)
+        # The pullback of a linear map is its transpose: no matrix is written.
         flow = pullback([o.outputs[0]], [o.x], [Flow(w, NONE)])[0]
         assert flow is not None
         return flow.expr, w
@@ -208,6 +209,7 @@ def equations(
     *further: Any,
 ) -> Equations:
     """The op of equations over any symbols, which it renames to the bound symbols of all ops."""
+    # Bound symbols of one kind for all ops: equal equations over other symbols become one op.
     roles = [("x", 0, x), *(("p", k, p) for k, p in enumerate(params))]
     place = {symbol: bound_symbol(role, k, symbol) for role, k, symbol in roles}
     renamed = tuple(replaced(outputs, place)), place[x], tuple([place[p] for p in params])
@@ -216,6 +218,7 @@ def equations(
 
 def jacobian_matrix(body: Expr, x: Expr) -> Expr:
     """The derivative of a body by its unknown, as a square matrix."""
+    # One axis for the unknown, whatever its shape: solvers of linear systems take matrices.
     n = product(x.shape)
     return reshape(jacobian(body, x), (n, n))
 
@@ -235,6 +238,7 @@ class _SolutionRule(JointStatement):
     def excess(self, tangents: Mapping[int, Flow]) -> Flow | None:
         """The tangent of the body for tangents of params; keys are indices of operands."""
         o = self.op().opened
+        # Operand 0 is the start or the right side: it is no parameter of the body.
         seeds = {o.params[k - 1]: t for k, t in tangents.items() if k}
         if not seeds:
             return None

@@ -119,6 +119,7 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
         if isinstance(dim, Length)
         for name in dim.names
     }
+    # A length that other symbols have, too, is equal in all parts: its value is that of any part.
     for node in order:
         names = set(Length(node.op.name).names) if isinstance(node.op, ops.Size) else set()
         if names - elsewhere and over not in names:
@@ -126,6 +127,7 @@ def row_sums(outputs: Sequence[Expr], over: str) -> Plan:
             levels[node] = _NodeInfo(None, 1)
         else:
             levels[node] = _classify(node, over, levels, sums)
+    # A result with rows would grow with the data, and no combination of sums gives it.
     for output in outputs:
         if levels[output].axis is not None:
             raise NotAdditive(f"a result has the axis {over}, a row for each of the data", output)
@@ -151,6 +153,7 @@ def _classify(
     for k in axes:
         if node.shape[k] != over:
             raise _not_additive(f"has an axis of length {node.shape[k]}", node)
+    # Pairs of rows from two parts meet in no part.
     if len(axes) > 1:
         raise _not_additive(f"has an element for each pair of rows, shape {node.shape}", node)
     if isinstance(op, ops.Size) and op.name != over and over in Length(op.name).names:
@@ -159,6 +162,7 @@ def _classify(
         _check_letters(node, over)
     if not axes and not of_rows:
         return _NodeInfo(None, level)
+    # Rows come in and none leave: here the node sums, and one more pass knows its value.
     if not axes:
         sums[node] = _joining_function(node, over)
         return _NodeInfo(None, level + 1)
@@ -182,6 +186,7 @@ def _check_letters(node: Expr, over: str) -> None:
     """Raise NotAdditive if a contraction combines two axes of rows; one label may occur once."""
     op = node.op
     assert isinstance(op, ops.Contract)
+    # One label may occur in several operands: rows are then multiplied each with itself.
     met = {
         letter
         for word, arg in zip(op.letters, node.args, strict=True)
@@ -215,6 +220,7 @@ def _keeps_rows_apart(node: Expr, k: int, axis: int | None) -> bool:
     if axis is None or isinstance(op, _ELEMENTWISE):
         return True
     from_the_end = axis - arg.ndim
+    # The operand of places may have rows; the array that they index must be whole in each part.
     if isinstance(op, Take):
         return k == 1 or from_the_end != -1
     if isinstance(op, ops.Opaque):
@@ -229,6 +235,7 @@ def _keeps_rows_apart(node: Expr, k: int, axis: int | None) -> bool:
         return op.axis != from_the_end
     if isinstance(op, ops.Flip):
         return from_the_end not in op.axes
+    # A reshape keeps rows apart if all axes up to theirs stay as they are.
     if isinstance(op, ops.Reshape):
         lead = len(op.before) + from_the_end + 1
         return op.before[:lead] == op.after[:lead]
@@ -293,6 +300,7 @@ class _Planner:
         self.order, self.outputs, self.over = order, outputs, over
         self.known, self.sums = known, sums
         self.passes = range(max((known[x].level for x in sums), default=0))
+        # A user's axis may have this name already.
         name, taken = f"all_{over}", set(names_of(order))
         while name in taken:
             name += "_"
@@ -330,6 +338,7 @@ class _Planner:
                     extremes += place.kept(_extreme(x), part[x.args[0]], shares[x])
             inputs = tuple([(self.given[x], values[x]) for x in self.new[p]])
             passes.append(Pass(inputs, tuple(sums), tuple(extremes)))
+        # After the last pass all sums are known: results are formulas of them.
         values = self._values_without_rows(len(self.passes))
         return Plan(self.rows, tuple(passes), tuple([values[y] for y in self.outputs]))
 
@@ -345,6 +354,7 @@ class _Planner:
             if self._is_row_count(x):
                 part[x] = self.number
                 continue
+            # An earlier pass decided this comparison; computed again, it may round differently.
             if x in self.kept and self.kept[x][0] < p:
                 part[x] = self.kept[x][1]
                 continue

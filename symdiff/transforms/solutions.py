@@ -134,6 +134,7 @@ def minimize(
     -0.244444
     """
     of = unknown("minimize", x0)
+    # The objective stays among the bodies: a minimiser differs from other roots of its gradient.
     objective = _check_shape("minimize", of.what, f(of.given), of.x, ())
     _check_contains("minimize", objective, of.x)
     return solution(of, [grad(objective, of.x), objective], solver, max_steps)
@@ -176,6 +177,7 @@ def linear_solve(
             f"linear_solve: method={shortened(method)}; there are {', '.join(_METHODS)}"
         )
     of = unknown("linear_solve", b)
+    # A linear map needs no start: the structure of b serves as that of the unknown.
     right, x = of.start, of.x
     body = of.equations(matvec(of.given))
     _check_linear(body, x)
@@ -258,6 +260,7 @@ def _expression_tree(tree: Any) -> Any:
     if isinstance(tree, tuple):
         branches = [_expression_tree(branch) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
+    # An integer start would make the unknown an integer, which has no derivative.
     return as_real(assembled(tree))
 
 
@@ -283,8 +286,10 @@ def solution(
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"{name}: max_steps={shortened(max_steps)} is no number of steps")
     check_names(free_symbols([of.start, *outputs]))
+    # The Jacobian is a body, too: Newton's steps and the derivatives of the root need it.
     if slopes is None:
         slopes = jacobian_matrix(outputs[0], x)
+    # Free symbols of the function become operands of the node, so that derivatives reach them.
     bodies, params = captured([outputs[0], slopes, *outputs[1:]], x)
     op = equations(Root, name, bodies, x, [*params.values()], solver, max_steps)
     return of.tree_of(opaque(op, of.start, *params))
@@ -314,6 +319,7 @@ def _check_shape(name: str, what: str, output: Any, x: Expr, shape: Shape) -> Ex
 
 
 def _check_contains(name: str, body: Expr, x: Expr) -> None:
+    # An unknown without elements occurs nowhere, and has its one solution.
     if not _contains(body, x) and 0 not in x.shape:
         raise ValueError(f"{name}: what the function returned does not contain x")
 
@@ -324,8 +330,10 @@ def _contains(f: Expr, x: Expr) -> bool:
 
 def _check_linear(body: Expr, x: Expr) -> None:
     t = named_dummy("t", x.shape)
+    # The derivative of a linear map does not contain x: exactly the maps that a solver serves.
     flow = pushforward(topological([body]), [body], {x: Flow(t, NONE)})[0]
     if flow is None or _contains(flow.expr, x):
         raise ValueError("linear_solve: the map is not linear: its derivative contains x")
+    # Structure decides, not values: a hidden offset would be solved for a wrong right-hand side.
     if not is_zero(replaced([body], {x: full(x.shape, 0)})[0]):
         raise ValueError("linear_solve: the map is not visibly 0 at 0; move its offset to b")

@@ -56,6 +56,7 @@ def substitute(
 
 def _substitute_all(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
     by_symbol = named("substitute", free_symbols(outputs), replacements, strict=True)
+    # One step for all symbols: with {x: y, y: x}, steps in turn would replace both by x.
     values = {x: assembled(value) for x, value in by_symbol.items()}
     return with_values("substitute", outputs, values)
 
@@ -81,6 +82,7 @@ def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
             f"f.subs({{x: 3}}), "
             "f.subs(x, 3) or f.subs([(x, 3), (y, 4)])"
         )
+    # Pairs mean steps in turn.  From the end, so that each value meets the names replaced after it.
     later: set[str] = set()
     for key, value in reversed(argument):
         again = [x.name for x in free_symbols([assembled(value)]) if x.name in later]
@@ -126,6 +128,7 @@ def named(
                     )
                 )
         elif isinstance(key, Expr) and isinstance(key.op, ops.Symbol):
+            # Data may have fixed a length of the free symbol since the user made this key.
             stand_in = become(key, wanted)
             x = stand_in if stand_in in wanted else None
         else:
