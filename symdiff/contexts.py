@@ -221,8 +221,8 @@ class kinks(Context):  # noqa: N801  # used as a function
             if driver is None or driver.f_code.co_filename != contextlib.__file__:
                 raise RuntimeError(
                     f"kinks: `with` in the generator {body.f_code.co_name} would also hold for "
-                    "whoever consumes it, until it is resumed; decorate the generator function "
-                    f"with @kinks({self.mode!r}), or, where it is to hold for the consumer, use "
+                    "its consumer between two items; decorate the generator function "
+                    f"with @kinks({self.mode!r}), or, if it should hold for the consumer, use "
                     "contextlib.ExitStack().enter_context"
                 )
         super().__enter__()

@@ -413,7 +413,7 @@ def _gather_each_axis(
 def _known_length(length: Dim, axis: int) -> int:
     if isinstance(length, str):
         raise Unsupported(
-            f"getitem: an int for axis {axis} of symbolic length {length} beside arrays of indices"
+            f"getitem: an int for axis {axis} of symbolic length {length} with arrays of indices"
         )
     return length
 
@@ -454,7 +454,7 @@ def _index_by_expressions(x: Expr, parts: tuple[Any, ...]) -> Expr:
         ):
             continue
         if np.ndim(_convert_entry(part)):
-            raise Unsupported("getitem: an array of indices beside an index that is an expression")
+            raise Unsupported("getitem: an array of indices with an index that is an expression")
         numbers.append(k)
     advanced = sorted(
         [*numbers, *(k for k, part in enumerate(parts) if _is_index_expression(part))]
@@ -485,7 +485,7 @@ def _select_true(x: Expr, parts: tuple[Any, ...]) -> Expr:
     mask = parts[0]
     if further or not isinstance(mask, Expr):
         raise Unsupported(
-            "getitem: a condition beside other indices, or behind the first axis; index by the "
+            "getitem: a condition with other indices, or after the first axis; index by the "
             "condition alone, x[condition], and then again, or use where"
         )
     if not mask.shape:

@@ -356,8 +356,8 @@ def solve(a: Operand, b: Operand, /) -> Expr:
     """
     if not assembled(a).ndim:
         raise ShapeError(
-            "solve: a number is no matrix: linear systems a x = b are solved here; other equations "
-            "by SymPy, whose expression of f is sd.to_sympy(f)"
+            "solve: a number is not a matrix; sd.solve(a, b) solves linear systems a x = b; for "
+            "other equations use sd.root(f, x0), or SymPy with sd.to_sympy(f)"
         )
     matrix = matrices("solve", a, square=True)
     return _apply_solver("solve", ops.opaque_op(opaque_ops.Solve), matrix, assembled(b))

@@ -588,7 +588,7 @@ def pad(
     """
     if mode != "constant" and mode not in _MODES:
         raise Unsupported(
-            f"pad: mode {shortened(mode)}; there are 'constant', {', '.join(map(repr, _MODES))}"
+            f"pad: mode {shortened(mode)}; use 'constant', {', '.join(map(repr, _MODES))}"
         )
     widths = _widths(x, pad_width)
     if mode != "constant":
@@ -880,7 +880,7 @@ def _update_by_last_repeats(x: Expr, key: object, new: Expr) -> Expr | None:
     if len(last) == len(places):
         return None
     if lengths != x.shape:
-        raise Unsupported("index_update: repeated places beside an axis of symbolic length")
+        raise Unsupported("index_update: repeated indices with an axis of symbolic length")
     last_writes = np.sort(len(places) - 1 - last)
     op = ops.gather_op(lengths, places[last_writes]).transposed(0, (len(last_writes),))
     chosen = take(reshape(new, -1), last_writes)

@@ -300,7 +300,9 @@ def squeeze(x: Expr, axis: Axis = None) -> Expr:
         dropped = axes_of("squeeze", axis, x.ndim)
     for k in dropped:
         if x.shape[k] != 1:
-            raise ShapeError(f"squeeze: axis {k} of shape {shape_text(x.shape)} has not length 1")
+            raise ShapeError(
+                f"squeeze: axis {k} of shape {shape_text(x.shape)} does not have length 1"
+            )
     word = tuple(range(x.ndim))
     return rearranged(x, word, tuple(k for k in word if k not in dropped), x.shape)
 
@@ -514,7 +516,7 @@ def triu(x: Expr, k: int = 0) -> Expr:
 
 def _check_diagonal(name: str, k: int) -> int:
     if isinstance(k, Length):
-        raise Unsupported(f"{name}: diagonal {k}, which is known by name; its number is an int")
+        raise Unsupported(f"{name}: diagonal {k}, known by name; give an int")
     return k
 
 

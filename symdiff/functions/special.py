@@ -305,8 +305,8 @@ def _bessel(name: str, n: Operand, x: Operand) -> Expr:
     order = number_of(as_expr(n, name, "n"))
     if order is None or not -math.inf < order < math.inf:
         raise ValueError(
-            f"{name}: the order {shortened(n)} is not a finite number; it has to be one, for there "
-            "is no derivative by it"
+            f"{name}: the order {shortened(n)} is not a finite number; give a constant, because "
+            "there is no derivative by the order"
         )
     order = exact_exponent(order)  # derivatives have orders that differ by integers
     if order < 0 and isinstance(order, int):

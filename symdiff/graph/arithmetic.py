@@ -136,7 +136,7 @@ class Arithmetic(ABC):
         try:
             return [int(i) for i in index]
         except TypeError:
-            raise Unsupported(f"{name}: an index whose value is not known") from None
+            raise Unsupported(f"{name}: the value of an index is unknown") from None
 
     def holds(self, name: str, condition: Any) -> bool:
         """Whether a condition holds.  Raise Unsupported, naming the op, where that is unknown."""

@@ -122,7 +122,7 @@ def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = No
     for part in order:
         if isinstance(part, sp.Symbol):
             if part not in symbols:
-                raise Unsupported(f"Symbol {part} of SymPy stands for no expression here")
+                raise Unsupported(f"Symbol {part} of SymPy has no expression here")
             done[id(part)] = symbols[part]
         else:
             done[id(part)] = _build_node(part, [done[id(operand)] for operand in _operands(part)])

@@ -146,7 +146,9 @@ class _Approach:
         self.way = Carried(name, [f, self.x, self.x0])
         self.variable = self.way.scalar(self.x)
         if self.variable not in self.way.places:
-            raise ValueError(f"{name}: {self.x!r} is no scalar symbol, and no element of a symbol")
+            raise ValueError(
+                f"{name}: {self.x!r} is neither a scalar symbol nor an element of a symbol"
+            )
         value = number_of(self.x0) if not self.x0.shape else None
         self.infinite = int(math.copysign(1, value)) if value in (math.inf, -math.inf) else 0
         self.point = self.infinite * sp.oo if self.infinite else self.way.scalar(self.x0)

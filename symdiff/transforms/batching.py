@@ -141,4 +141,4 @@ def _batch_node(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
         return built(op, wide)
     if isinstance(op, ops.Linear):
         return linear(op, *wide)
-    raise Unsupported(f"batch: {op.name} does not say what it does to a leading axis")
+    raise Unsupported(f"batch: {op.name} has no batching rule")

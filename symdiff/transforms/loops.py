@@ -253,7 +253,7 @@ def while_loop(
     0.25
     """
     if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 0:
-        raise ValueError(f"while_loop: max_steps={shortened(max_steps)} is no number of steps")
+        raise ValueError(f"while_loop: max_steps={shortened(max_steps)} is not a number of steps")
     carried = _check_first_carry("while_loop", init)
     shapes = [value.shape for value in carried]
     carry = named_dummy("carry", packed_shape(shapes))

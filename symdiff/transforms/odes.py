@@ -113,14 +113,14 @@ def odeint(
                 f"odeint: {name}={shortened(value)} is not supported; t has all times"
             )
     if not isinstance(method, str) or method not in TABLEAUS:
-        raise ValueError(f"odeint: method={shortened(method)}; there are {', '.join(TABLEAUS)}")
+        raise ValueError(f"odeint: method={shortened(method)}; use {', '.join(TABLEAUS)}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"odeint: max_steps={shortened(max_steps)} is no number of steps")
+        raise ValueError(f"odeint: max_steps={shortened(max_steps)} is not a number of steps")
     of, times = unknown("odeint", y0, "y", "rhs"), as_real(assembled(t))
     if times.ndim != 1 or times.shape[0] == 0:
         raise ShapeError(
-            f"odeint: t has shape {shape_text(times.shape)}, expected times in one axis, of which "
-            "the first is that of y0"
+            f"odeint: t has shape {shape_text(times.shape)}, expected times in one axis, the "
+            "first of them for y0"
         )
     start, y, time = of.start, of.x, named_dummy("t", ())
     slope = of.returned(rhs(of.given, time))

@@ -211,7 +211,7 @@ def _joining_function(node: Expr, over: str) -> str:
         return "add"
     if isinstance(op, ops.Opaque) and op.of_two and node.args[0].shape[-1] == over:
         return op.of_two
-    raise _not_additive(f"of all rows, the axis {over}, is no sum over them", node)
+    raise _not_additive(f"of all rows, the axis {over}, is not a sum over them", node)
 
 
 def _keeps_rows_apart(node: Expr, k: int, axis: int | None) -> bool:

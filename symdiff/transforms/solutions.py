@@ -173,9 +173,7 @@ def linear_solve(
     (50,)
     """
     if method not in _METHODS:
-        raise ValueError(
-            f"linear_solve: method={shortened(method)}; there are {', '.join(_METHODS)}"
-        )
+        raise ValueError(f"linear_solve: method={shortened(method)}; use {', '.join(_METHODS)}")
     of = unknown("linear_solve", b)
     # A linear map needs no start: the structure of b serves as that of the unknown.
     right, x = of.start, of.x
@@ -284,7 +282,7 @@ def solution(
             "array, or leave the solver out"
         )
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise ValueError(f"{name}: max_steps={shortened(max_steps)} is no number of steps")
+        raise ValueError(f"{name}: max_steps={shortened(max_steps)} is not a number of steps")
     check_names(free_symbols([of.start, *outputs]))
     # The Jacobian is a body, too: Newton's steps and the derivatives of the root need it.
     if slopes is None:
@@ -321,7 +319,7 @@ def _check_shape(name: str, what: str, output: Any, x: Expr, shape: Shape) -> Ex
 def _check_contains(name: str, body: Expr, x: Expr) -> None:
     # An unknown without elements occurs nowhere, and has its one solution.
     if not _contains(body, x) and 0 not in x.shape:
-        raise ValueError(f"{name}: what the function returned does not contain x")
+        raise ValueError(f"{name}: the result of the function does not contain x")
 
 
 def _contains(f: Expr, x: Expr) -> bool:

@@ -41,7 +41,7 @@ _shards(
 )
 _shards(
     "elements-of-one-row-pass-for-a-sum",
-    '    raise _not_additive(f"of all rows, the axis {over}, is no sum over them", node)',
+    '    raise _not_additive(f"of all rows, the axis {over}, is not a sum over them", node)',
     '    return "add"',
     "test_a_step_along_the_rows_is_refused",
 )

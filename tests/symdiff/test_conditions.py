@@ -365,7 +365,7 @@ def test_no_place_is_beyond_the_condition():
     with pytest.raises(IndexError, match=r"a condition of shape \(n, n\) for \(n,\)"):
         v[sd.stack([v, v]).T @ sd.stack([v, v]) > 0]
     for key in ((slice(None), v > 0), (0, v > 0), (v > 0, 0), (None, v > 0)):
-        with pytest.raises(Unsupported, match="a condition beside other indices"):
+        with pytest.raises(Unsupported, match="a condition with other indices"):
             sd.symbol("A", ("n", "n"))[key]
     assert sd.symbol("A", ("n", 2))[v > 0, ...].shape[1:] == (2,)
     with pytest.raises(Unsupported, match="a single boolean as index; use where"):

@@ -301,8 +301,8 @@ def test_a_joint_graph_is_folded_in_each_pass() -> None:
 
 
 def test_a_planted_fold_that_loses_nodes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = Graph._parts
-    monkeypatch.setattr(Graph, "_parts", lambda *args: [p[1:] for p in parts(*args)])
+    parts = Graph._hidden_parts
+    monkeypatch.setattr(Graph, "_hidden_parts", lambda *args: [p[1:] for p in parts(*args)])
     with pytest.raises((AssertionError, KeyError)):
         test_what_is_folded_is_counted((deep, 1000), 60)
 

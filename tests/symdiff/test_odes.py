@@ -282,7 +282,7 @@ def test_slopes_of_stages_are_the_derivative_of_what_they_lack(shape):
     start = sd.symbol("start", (3, *shape))
     rate = sd.sin(y * time) * sd.sum(y) - k * y
     state = steps._State(y, time, h, start)
-    step = steps._stepped(rate, state, TABLEAUS["Radau"], start)
+    step = steps._take_step(rate, state, TABLEAUS["Radau"], start)
     (node,) = [x for x in topological([step]) if isinstance(x.op, Root)]
     free, of = sd.symbol("free", (3, *shape)), node.op.opened
     outside = dict(zip(of.params, node.args[1:], strict=True))
@@ -381,7 +381,7 @@ BAD = {
     "rhs returned None; expected an expression": lambda: sd.odeint(lambda y, t: None, 1.0, t),
     r"t has shape \(\), expected times in one axis": lambda: sd.odeint(lambda y, t: y, 1.0, k),
     r"t has shape \(0,\)": lambda: sd.odeint(lambda y, t: y, 1.0, np.zeros(0)),
-    "method='BDF'; there are RK45, DOP853, Radau": lambda: sd.odeint(
+    "method='BDF'; use RK45, DOP853, Radau": lambda: sd.odeint(
         lambda y, t: y, 1.0, t, method="BDF"
     ),
     "max_steps=0": lambda: sd.odeint(lambda y, t: y, 1.0, t, max_steps=0),

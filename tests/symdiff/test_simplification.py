@@ -319,7 +319,7 @@ WRONG_ARGUMENTS = [
     (ShapeError, r"collect: <q: .*expected a scalar", lambda: sd.collect(q[0] * a, q)),
     (
         ValueError,
-        r"sin\(x\) is no scalar symbol, and no element",
+        r"sin\(x\) is neither a scalar symbol nor an element",
         lambda: sd.series(x, sd.sin(x)),
     ),
     (ValueError, "n = 0 is not an order", lambda: sd.series(x, x, 0, 0)),

@@ -921,7 +921,7 @@ BAD = {
     "its derivative contains x": lambda: sd.linear_solve(lambda x: x * x, u),
     "not visibly 0 at 0": lambda: sd.linear_solve(lambda x: x + 1, u),
     r"shape \(2,\), expected that of x, \(3,\)": lambda: sd.linear_solve(lambda x: x[:2], u),
-    "method='lu'; there are cg, gmres": lambda: sd.linear_solve(lambda x: x, u, method="lu"),
+    "method='lu'; use cg, gmres": lambda: sd.linear_solve(lambda x: x, u, method="lu"),
 }
 
 

@@ -475,7 +475,7 @@ REFUSED = {
     "a limit that is none": (
         lambda: sd.while_loop(lambda c: c > 0, lambda c: c, a, max_steps=1.5),
         ValueError,
-        r"max_steps=1\.5 is no number of steps",
+        r"max_steps=1\.5 is not a number of steps",
     ),
 }
 
