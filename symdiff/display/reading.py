@@ -170,11 +170,11 @@ def _merge_powers_above(formula: Expr, operands: Iterable[Expr]) -> Expr:
             inside.extend(node.args)
     for node in reversed(inside):
         if node not in done:
-            args = tuple([done[arg] for arg in node.args])
-            is_product = isinstance(node.op, ops.Product)
-            done[node] = (
-                _merge_powers(args, node.op.exponents) if is_product else rebuild(node, args)
-            )
+            args, op = tuple([done[arg] for arg in node.args]), node.op
+            if isinstance(op, ops.Product):
+                done[node] = _merge_powers(args, op.exponents)
+            else:
+                done[node] = rebuild(node, args)
     return done[formula]
 
 
