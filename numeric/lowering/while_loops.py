@@ -11,7 +11,7 @@ from numeric.lowering import structure
 from numeric.lowering.names import Emitter
 from numeric.lowering.programs import of_arrays, precision
 from symdiff.errors import Unsupported
-from symdiff.graph.axis_lengths import Sizes, check_lengths, formulas, lengths, names
+from symdiff.graph.axis_lengths import Sizes, check_lengths, formulas, lengths
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import topological
 from symdiff.locks import cached_property
@@ -32,7 +32,7 @@ class Counted:
     def __init__(self, op: Steps) -> None:
         self.of = (op.condition, op.body, op.symbols)  # not the op, which this lives as long as
         self.carry, self.most, self.error = op.carry, op.max_steps, too_many(op)
-        self.outer = names(topological([op.condition, op.body, *op.symbols]))
+        self.outer = op.inner_lengths
         self.emitter = Emitter()
         self._together: dict[tuple[bool, ...], tuple[Any, ...] | None] = {}
 
@@ -140,7 +140,7 @@ class Inside:
     def __init__(self, op: Sized) -> None:
         self.symbols, self.inner, self.own = op.symbols, op.inner, str(op.own)
         nodes = topological([op.inner, *op.symbols])
-        self.outer = [n for n in names(nodes) if n != self.own]
+        self.outer = op.inner_lengths
         self.asked = {dim: why for dim, why in formulas(nodes).items() if op.own in dim.names}
         self.emitter = Emitter()
 

@@ -184,12 +184,14 @@ def formulas(nodes: Collection[Expr]) -> dict[Length, str]:
 
 
 def names(nodes: Collection[Expr]) -> list[str]:
-    """The names of lengths in the shapes of nodes and in Size nodes, each once.
+    """The names of lengths in shapes of nodes, in Size nodes and inside ops with bodies, each once.
 
     Names that nodes define are left out: their lengths follow from the computation.
     """
     sizes = [x.op.name for x in nodes if isinstance(x.op, ops.Size)]
-    texts = dict.fromkeys([*sizes, *_lengths_in(nodes)])
+    # A body inside a body may be the only one that needs a length: every level passes it on.
+    inner = [name for x in nodes if isinstance(x.op, ops.Opaque) for name in x.op.inner_lengths]
+    texts = dict.fromkeys([*sizes, *_lengths_in(nodes), *inner])
     of_results = {str(dim) for x in defining(nodes) for dim in x.shape} if texts else ()
     mentioned = dict.fromkeys([name for text in texts for name in Length(text).names])
     return [name for name in mentioned if name not in of_results]

@@ -39,7 +39,7 @@ def known_lengths(
     """The new lengths by name, for names in bodies and bound symbols that ``lengths`` changes."""
     return {
         name: length
-        for name in names(topological([*bodies, *symbols]))
+        for name in lengths_inside(bodies, symbols)
         if (length := lengths((Length(name),))[0]) != name
     }
 
@@ -53,6 +53,11 @@ def bind_lengths(
     """
     dummies = {x: named_dummy(x.name, bound(x.shape, known), x.dtype) for x in symbols}
     return with_lengths(what, bodies, dummies, known), [dummies[x] for x in symbols]
+
+
+def lengths_inside(bodies: Iterable[Expr], symbols: Iterable[Expr]) -> list[str]:
+    """The names of lengths that bodies over bound symbols need."""
+    return names(topological([*bodies, *symbols]))
 
 
 def needs_inside(bodies: Iterable[Expr]) -> list[tuple[Any, str]]:

@@ -34,6 +34,7 @@ from symdiff.transforms.bodies import (
     bind_lengths,
     bound_symbol,
     known_lengths,
+    lengths_inside,
     needs_inside,
     replaced,
 )
@@ -72,6 +73,10 @@ class Equations(ops.Opaque):
     def further(self) -> tuple[Any, ...]:
         """The additional parameters of a subclass."""
         return ()
+
+    @cached_property
+    def inner_lengths(self) -> list[str]:
+        return lengths_inside(self.outputs, (self.x, *self.params))
 
     def result(self, *shapes: Shape) -> Shape:
         return self.x.shape

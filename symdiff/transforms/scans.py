@@ -37,6 +37,7 @@ from symdiff.transforms.bodies import (
     bind_lengths,
     bound_symbol,
     known_lengths,
+    lengths_inside,
     needs_inside,
     replaced,
 )
@@ -82,6 +83,10 @@ class Looped(ops.Opaque):
     def symbols(self) -> tuple[Expr, ...]:
         """The bound symbols, in the order of the operands."""
         return (self.carry, *self.xs, *self.params)
+
+    @cached_property
+    def inner_lengths(self) -> list[str]:
+        return lengths_inside([self.body], self.symbols)
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
         sizes = known_lengths([self.body], self.symbols, lengths)

@@ -45,6 +45,7 @@ from symdiff.transforms.bodies import (
     bind_lengths,
     bound_symbol,
     known_lengths,
+    lengths_inside,
     needs_inside,
     replaced,
 )
@@ -130,6 +131,10 @@ class Sized(ops.Opaque):
     def inside(self) -> tuple[Expr, ...]:
         """The expressions inside the op."""
         return (self.inner,)
+
+    @cached_property
+    def inner_lengths(self) -> list[str]:
+        return [name for name in lengths_inside(self.inside, self.symbols) if name != self.own]
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0] + self.inner.shape

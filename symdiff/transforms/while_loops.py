@@ -18,11 +18,13 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import intern_op, topological
+from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.bodies import (
     bind_lengths,
     bound_symbol,
     known_lengths,
+    lengths_inside,
     needs_inside,
     replaced,
 )
@@ -113,6 +115,10 @@ class Steps(ops.Opaque):
     def symbols(self) -> tuple[Expr, ...]:
         """The bound symbols, in the order of the operands."""
         return (self.carry, *self.params)
+
+    @cached_property
+    def inner_lengths(self) -> list[str]:
+        return lengths_inside(self.inside, self.symbols)
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - self.carry.ndim]

@@ -331,5 +331,5 @@ def test_a_gradient_costs_at_most_four_values(workload):
     """The cheap-gradient principle, at small sizes and at those that are timed."""
     for size in (workload.tiny, *workload.sizes.values()):
         if np.prod(list(size.values())) <= 10**5:
-            value, both = operations(workload, workload.given(size))
+            value, both = operations(workload, workload.inputs(size))
             assert value < both <= (4 + AGAIN.get(workload.number, 0)) * value

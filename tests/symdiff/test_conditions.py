@@ -255,6 +255,24 @@ def test_random_programs(parts, places):
     np.testing.assert_allclose(interpreted[3], interpreted[2].sum(), rtol=1e-8, atol=1e-9)
 
 
+def test_a_length_that_only_an_inner_body_needs_is_passed_on():
+    """Choices of choices: the axis of v occurs in the innermost expression alone."""
+    v = sd.symbol("v", "n")
+    x = v
+    for _ in range(3):
+        x = x[x > 0]
+    x = x * sd.sum(x)
+    f = x[x > 0]
+    loss = sd.sum(f * sd.cos(f))
+    outputs = [f, loss, sd.grad(loss, v), sd.jvp(loss, v, sd.ones(v.shape))]
+    for at in (np.array([]), np.array([0.5, -1.0, 0.25])):
+        found = nm.lower(outputs, v)(at)
+        for one, other in zip(found, nm.interpret(outputs, {v: at}), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-14)
+        chosen = at[at > 0] * at[at > 0].sum()
+        np.testing.assert_allclose(found[0], chosen, rtol=1e-14)
+
+
 def test_a_random_gradient_is_that_of_differences():
     """Along a line on which no condition changes, to 25 digits."""
     v = sd.symbol("v", 5)

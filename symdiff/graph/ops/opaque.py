@@ -11,7 +11,7 @@ from symdiff.graph.node import Dim, Dtype, Op, Shape, intern_op
 from symdiff.graph.signatures import Signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from symdiff.graph.arithmetic import Arithmetic
     from symdiff.graph.expr import Expr
@@ -45,6 +45,7 @@ class Opaque(Op):
     - ``log_abs``: the op that is the logarithm of the absolute value.
     - ``defines``: whether its value has a length that is known when it is computed, and whose name
       its operand decides.
+    - ``inner_lengths``: the names of lengths that expressions inside it need from outside.
     - ``constant``: whether it has no derivative, its value being constant between jumps; so are
       all integers.
     """
@@ -61,6 +62,10 @@ class Opaque(Op):
     log_abs: ClassVar[type[Opaque] | None] = None
     defines: ClassVar[bool] = False
     constant: ClassVar[bool] = False
+
+    @property
+    def inner_lengths(self) -> Sequence[str]:
+        return ()
 
     def result(self, *shapes: Shape) -> Shape:
         """The shape of the value for these operand shapes."""
