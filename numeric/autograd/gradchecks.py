@@ -17,6 +17,7 @@ from numeric.autograd.jacobians import (
 from numeric.autograd.standards import Fixed, GradcheckError, as_tuple, jacobians
 from numeric.check.lines import ROUNDINGS, unit_roundoff
 from numeric.eager.tensor import Tensor, wrap
+from numeric.halves import load_tensors
 from numeric.lowering.function import Function
 from symdiff.graph.arguments import door, tolerance
 
@@ -325,6 +326,7 @@ def _rounding(
 
 def _tensors(function: Function, inputs: object) -> tuple[object, ...]:
     """Return the arguments of a Function as Tensors; the real ones require gradients."""
+    load_tensors()  # the Function may be the first to meet a Tensor
     tensors = []
     for symbol, x in zip(function.inputs, as_tuple(inputs), strict=True):
         if isinstance(x, Tensor):

@@ -108,6 +108,12 @@ import numpy as np, symdiff as sd, numeric as nm
 x = sd.symbol("x", 2)
 assert nm.check.gradcheck(nm.lower(sd.sum(sd.sin(x) ** 2), x), np.array([0.5, 2.0]))
 """,
+    "gradchecks": """
+import numpy as np, symdiff as sd, numeric as nm
+from numeric.autograd.gradchecks import gradgradcheck
+x = sd.symbol("x", 2)
+assert gradgradcheck(nm.lower(sd.sum(sd.sin(x) ** 2), x), np.array([0.5, 2.0]))
+""",
     "called": """
 import numpy as np, symdiff as sd, numeric as nm
 x = sd.symbol("x", 2)
