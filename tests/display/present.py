@@ -2,7 +2,8 @@
 
 ``python -m tests.display.present [words]`` shows the rows in whose names one of the words is, with
 what they should be; ``--json [SEED]`` writes all of it for the tests, with a seed after a session
-that made the same nodes in another order and holds them.
+that made the same nodes in another order and holds them.  With ``--books`` before, the rows are
+those of ``gallery_books``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 import symdiff as sd
 from symdiff.graph.expr import built
 from tests.display.gallery import GALLERY
-from tests.display.rows import reading
+from tests.display.gallery_books import BOOKS
+from tests.display.rows import Row, reading
 
 
 def made_before(expr: sd.Expr, order: random.Random) -> list[sd.Expr]:
@@ -38,21 +40,23 @@ def made_before(expr: sd.Expr, order: random.Random) -> list[sd.Expr]:
     return list(made.values())
 
 
-def printed(order: random.Random | None = None) -> dict[str, dict[str, Any]]:
+def printed(rows: list[Row], order: random.Random | None = None) -> dict[str, dict[str, Any]]:
     """By name: ``text``, ``latex``, the text of what reads the text, and whether that is the node.
 
     Nothing of a row survives it: the next one makes its own symbols.
     """
     found = {}
     gc.freeze()  # of what is imported, no round finds anything
-    for row in GALLERY:
+    for row in rows:
         older = made_before(row.build(), order) if order else []
         expr = row.build()
         text = sd.text(expr)
+        again, same = None, False
         try:
-            read = reading(text, expr)
-            again, same = sd.text(read), read is expr
-            del read
+            if isinstance(expr, sd.Expr):  # and not the entries of a matrix
+                read = reading(text, expr)
+                again, same = sd.text(read), read is expr
+                del read
         except (sd.ParseError, sd.ShapeError, ValueError) as error:
             again, same = f"{type(error).__name__}: {error}", False
         found[row.name] = {"text": text, "latex": sd.latex(expr), "again": again, "same": same}
@@ -62,11 +66,13 @@ def printed(order: random.Random | None = None) -> dict[str, dict[str, Any]]:
 
 
 def main(words: list[str]) -> None:
+    rows = BOOKS if words[:1] == ["--books"] else GALLERY
+    words = words[rows is BOOKS :]
     if words[:1] == ["--json"]:
-        json.dump(printed(*map(random.Random, words[1:])), sys.stdout)
+        json.dump(printed(rows, *map(random.Random, words[1:])), sys.stdout)
         return
-    found = printed()
-    for row in GALLERY:
+    found = printed(rows)
+    for row in rows:
         if not words or any(word in row.name for word in words):
             now = found[row.name]
             print(row.name, "expected", row.text, "printed", now["text"], sep="\n  ")
