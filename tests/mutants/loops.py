@@ -195,21 +195,21 @@ _while(
     "loops-that-ended-are-taken-for-others",
     "if has else x for x, has in zip(params, many[1:], strict=True)",
     "if False else x for x, has in zip(params, many[1:], strict=True)",
-    "test_random_batches_are_their_loops_bit_by_bit",
+    "test_random_batches_are_their_loops",
     "test_derivatives_of_each_order_and_mode",
 )
 _while(
     "loops-that-have-ended-go-on",
     "held = where(runs, stepped, carry)",
     "held = stepped",
-    "test_random_batches_are_their_loops_bit_by_bit",
+    "test_random_batches_are_their_loops",
     "test_derivatives_of_each_order_and_mode[forward-1-4]",
 )
 _while(
     "loops-end-one-step-late",
     "runs = t < count",
     "runs = t <= count",
-    "test_random_batches_are_their_loops_bit_by_bit",
+    "test_random_batches_are_their_loops",
 )
 _while(
     "bodies-are-computed-of-what-a-loop-ended-with",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from symdiff.graph import ops
+from symdiff.opaque_ops.reductions import LogSumExp
 from tests.support.budget import sample
 from tests.support.fields import FLOAT
 from tests.support.oracles import inputs_of
@@ -39,7 +40,10 @@ def with_gradient(program):
 
 def sums(f):
     """Whether elements are added up somewhere in the graph."""
-    return any(isinstance(node.op, ops.Contract) and node.op.sums for node in sd.nodes([f]))
+    return any(
+        isinstance(node.op, LogSumExp) or (isinstance(node.op, ops.Contract) and node.op.sums)
+        for node in sd.nodes([f])
+    )
 
 
 # Values -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import numeric as nm
@@ -37,11 +37,12 @@ def written_out(step, c, count):
     return c
 
 
-def counted(holds, step, c):
-    count = 0
-    while holds(c) and count < 200:
-        c, count = step(c), count + 1
-    return c, count
+def path_of(holds, step, c):
+    path = [c]
+    while holds(c) and len(path) <= 200:
+        c = step(c)
+        path.append(c)
+    return path
 
 
 def alone(f, xs, *rows):
@@ -56,7 +57,9 @@ def alone(f, xs, *rows):
     st.booleans(),
 )
 @settings(sample(30), deadline=None)
-def test_random_batches_are_their_loops_bit_by_bit(parts, places, named):
+def test_random_batches_are_their_loops(parts, places, named):
+    """Up to rounding: with other symbols, a product of three factors may have another order."""
+
     def body(c, p):
         for part in parts:
             c = part(c, p)
@@ -66,13 +69,15 @@ def test_random_batches_are_their_loops_bit_by_bit(parts, places, named):
     params = np.array([place / 4 for _, place in places])
     x, p = sd.symbols("x p")
     step, holds = nm.lower(body(x, p), [x, p]), 0.25
-    found = [
-        counted(lambda c: c > holds, lambda c, p=p: step(c, p), c)
+    paths = [
+        path_of(lambda c: c > holds, lambda c, p=p: step(c, p), c)
         for c, p in zip(starts.tolist(), params.tolist(), strict=True)
     ]
-    counts = [count for _, count in found]
+    counts = [len(path) - 1 for path in paths]
     if 200 in counts:
         return
+    # No loop ends or goes on by rounding alone.
+    assume(all(abs(c - holds) > 1e-9 for path in paths for c in path))
     length = "many" if named else len(places)
     starting, given = sd.symbol("starting", length), sd.symbol("given", length)
     last, steps = sd.while_loop(
@@ -84,7 +89,7 @@ def test_random_batches_are_their_loops_bit_by_bit(parts, places, named):
     lasts, numbers, *batches = sd.batch([last, steps, *slopes], both)
     outputs = [lasts, numbers, *sd.grad(sd.sum(lasts), [starting, given]), *batches]
     values = nm.lower(outputs, [starting, given])(starts, params)
-    assert values[0].tolist() == [c for c, _ in found]
+    np.testing.assert_allclose(values[0], [path[-1] for path in paths], rtol=1e-13, atol=1e-15)
     assert values[1].tolist() == counts
     for k in range(2):
         wanted = []
@@ -118,7 +123,9 @@ AT = (
 def test_the_loops_of_the_cases_end_after_different_numbers_of_steps():
     x, w, _, _, _ = cases(4)
     step = nm.lower(spiral(x, w), [x, w])
-    found = [counted(lambda c: c[1] > 0.1, lambda c, m=m: step(c, m), c)[1] for c, m in zip(*AT)]  # noqa: B905
+    found = [
+        len(path_of(lambda c: c[1] > 0.1, lambda c, m=m: step(c, m), c)) - 1 for c, m in zip(*AT)
+    ]  # noqa: B905
     assert found == COUNTS
 
 
