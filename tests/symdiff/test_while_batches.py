@@ -123,9 +123,11 @@ AT = (
 def test_the_loops_of_the_cases_end_after_different_numbers_of_steps():
     x, w, _, _, _ = cases(4)
     step = nm.lower(spiral(x, w), [x, w])
-    found = [
-        len(path_of(lambda c: c[1] > 0.1, lambda c, m=m: step(c, m), c)) - 1 for c, m in zip(*AT)
-    ]  # noqa: B905
+    paths = [
+        path_of(lambda c: c[1] > 0.1, lambda c, m=m: step(c, m), c)
+        for c, m in zip(*AT, strict=True)
+    ]
+    found = [len(path) - 1 for path in paths]
     assert found == COUNTS
 
 
