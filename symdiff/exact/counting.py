@@ -58,8 +58,8 @@ def count_operations(outputs: Expr | Iterable[Expr], sizes: Mapping[str, int] | 
 
     Elementwise operations count for each element of the value:
 
-    - a sum of n terms: n - 1, where an added number is a term; and 1 for each coefficient but 1,
-    -1;
+    - a sum of n terms: n - 1, where an added number is a term; and 1 for each coefficient except
+      1 and -1;
     - a product of n powers: n - 1, and 1 for each exponent but 1 and -1; a product without a
       positive power is one division more;
     - a function of the vocabulary: 1; a composed formula (``pointwise``): SymPy's ``count_ops``.

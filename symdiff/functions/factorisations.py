@@ -304,7 +304,7 @@ def sqrtm(x: Operand, /) -> Expr:
 
 
 def logm(x: Operand, /) -> Expr:
-    """Return the principal logarithm X of matrices: ``expm(X) = A``, with eigenvalues |Im| < π.
+    """Return the principal logarithm X of matrices: ``expm(X) = A`` with ``abs(Im λ) < π``.
 
     A Function raises LinAlgError if an eigenvalue of A is 0 or below: there is no such logarithm,
     or no real one.  It needs SciPy for matrices that are not symmetric.  Derivatives of every order
