@@ -1,19 +1,20 @@
-"""Functions for ops with bodies: expressions over bound symbols inside the op."""
+"""Ops with bodies: expressions over bound symbols inside the op."""
 
 from __future__ import annotations
 
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from symdiff.graph import ops
 from symdiff.graph.axis_lengths import bound, names
 from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
-from symdiff.locks import fork_safe_lock, once
+from symdiff.locks import cached_property, fork_safe_lock, once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Shape
@@ -33,17 +34,6 @@ def replaced(outputs: Sequence[Expr], mapping: Mapping[Expr, Expr]) -> list[Expr
     return with_lengths("scan", outputs, mapping, {})
 
 
-def known_lengths(
-    bodies: Iterable[Expr], symbols: Iterable[Expr], lengths: Callable[[Shape], Shape]
-) -> dict[str, Dim]:
-    """The new lengths by name, for names in bodies and bound symbols that ``lengths`` changes."""
-    return {
-        name: length
-        for name in lengths_inside(bodies, symbols)
-        if (length := lengths((Length(name),))[0]) != name
-    }
-
-
 def bind_lengths(
     what: str, bodies: Sequence[Expr], symbols: Sequence[Expr], known: Mapping[str, Dim]
 ) -> tuple[list[Expr], list[Expr]]:
@@ -55,11 +45,45 @@ def bind_lengths(
     return with_lengths(what, bodies, dummies, known), [dummies[x] for x in symbols]
 
 
-def lengths_inside(bodies: Iterable[Expr], symbols: Iterable[Expr]) -> list[str]:
-    """The names of lengths that bodies over bound symbols need."""
-    return names(topological([*bodies, *symbols]))
+class WithBodies(ops.Opaque):
+    """The base of ops with bodies: expressions over bound symbols inside the op."""
 
+    __slots__ = ("__dict__",)
 
-def needs_inside(bodies: Iterable[Expr]) -> list[tuple[Any, str]]:
-    """The lengths in bodies that must not be negative, each with the reason for messages."""
-    return [need for node in topological(bodies) for need in node.op.needs(*node.args)]
+    @property
+    def inside(self) -> tuple[Expr, ...]:
+        """The bodies."""
+        raise NotImplementedError
+
+    @property
+    def symbols(self) -> tuple[Expr, ...]:
+        """The bound symbols."""
+        raise NotImplementedError
+
+    @property
+    def bound_lengths(self) -> tuple[Length, ...]:
+        """The lengths that the op itself gives its bodies."""
+        return ()
+
+    @cached_property
+    def inner_lengths(self) -> list[str]:
+        """The names of lengths that bodies need from outside."""
+        every = names(topological([*self.inside, *self.symbols]))
+        return [name for name in every if name not in self.bound_lengths]
+
+    def known_lengths(self, lengths: Callable[[Shape], Shape]) -> dict[str, Dim]:
+        """The new lengths by name, for the inner lengths that ``lengths`` changes."""
+        return {
+            name: length
+            for name in self.inner_lengths
+            if (length := lengths((Length(name),))[0]) != name
+        }
+
+    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
+        """The lengths in bodies that must not be negative, but those of bound lengths."""
+        return [
+            (need, why)
+            for node in topological(self.inside)
+            for need, why in node.op.needs(*node.args)
+            if not isinstance(need, Length) or not set(self.bound_lengths) & set(need.names)
+        ]

@@ -31,11 +31,9 @@ from symdiff.opaque_ops.matrices import Solve, matrix_transpose
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
+    WithBodies,
     bind_lengths,
     bound_symbol,
-    known_lengths,
-    lengths_inside,
-    needs_inside,
     replaced,
 )
 
@@ -49,14 +47,14 @@ if TYPE_CHECKING:
 # The ops ------------------------------------------------------------------------------------------
 
 
-class Equations(ops.Opaque):
+class Equations(WithBodies):
     """Equations to solve: expressions over the unknown x and over params, all bound symbols.
 
     All such ops use the same bound symbols, as scans do, so that equal equations are one op.
     Therefore these symbols must never meet an operand: code that works on them takes ``opened``.
     """
 
-    __slots__ = ("__dict__", "name", "outputs", "params", "x")
+    __slots__ = ("name", "outputs", "params", "x")
     name: str
     fields: ClassVar[tuple[str, ...]] = ("name",)
 
@@ -74,15 +72,20 @@ class Equations(ops.Opaque):
         """The additional parameters of a subclass."""
         return ()
 
-    @cached_property
-    def inner_lengths(self) -> list[str]:
-        return lengths_inside(self.outputs, (self.x, *self.params))
+    @property
+    def inside(self) -> tuple[Expr, ...]:
+        return self.outputs
+
+    @property
+    def symbols(self) -> tuple[Expr, ...]:
+        """The unknown and the params."""
+        return (self.x, *self.params)
 
     def result(self, *shapes: Shape) -> Shape:
         return self.x.shape
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
-        symbols = ", ".join(x.name for x in (self.x, *self.params))
+        symbols = ", ".join(x.name for x in self.symbols)
         return self.name, [f"lambda {symbols}: {self.shown}"]
 
     @property
@@ -91,21 +94,16 @@ class Equations(ops.Opaque):
         return self.body
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        symbols = (self.x, *self.params)
-        sizes = known_lengths(self.outputs, symbols, lengths)
+        sizes = self.known_lengths(lengths)
         if not sizes:
             return self
-        outputs, (x, *params) = bind_lengths(self.name, self.outputs, symbols, sizes)
+        outputs, (x, *params) = bind_lengths(self.name, self.outputs, self.symbols, sizes)
         return equations(type(self), self.name, outputs, x, params, *self.further())
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        return needs_inside(self.outputs)
 
     @cached_property
     def opened(self) -> Opened:
         """The equations over fresh symbols that no other expression contains."""
-        symbols = (self.x, *self.params)
-        fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}
+        fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in self.symbols}
         outputs = replaced(self.outputs, fresh)
         return Opened(tuple(outputs), fresh[self.x], [fresh[p] for p in self.params])
 

@@ -34,11 +34,9 @@ from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
+    WithBodies,
     bind_lengths,
     bound_symbol,
-    known_lengths,
-    lengths_inside,
-    needs_inside,
     replaced,
 )
 from symdiff.transforms.regrouping import regrouped
@@ -61,10 +59,10 @@ _Looped = TypeVar("_Looped", bound="Looped")
 # The op -------------------------------------------------------------------------------------------
 
 
-class Looped(ops.Opaque):
+class Looped(WithBodies):
     """The base of loops: a body that runs once for each step; operands are init, xs and params."""
 
-    __slots__ = ("__dict__", "body", "carry", "length", "params", "reverse", "xs")
+    __slots__ = ("body", "carry", "length", "params", "reverse", "xs")
     fields = ("length", "reverse")
 
     def __init__(
@@ -80,25 +78,22 @@ class Looped(ops.Opaque):
         self.length, self.reverse = length, reverse
 
     @property
+    def inside(self) -> tuple[Expr, ...]:
+        return (self.body,)
+
+    @property
     def symbols(self) -> tuple[Expr, ...]:
         """The bound symbols, in the order of the operands."""
         return (self.carry, *self.xs, *self.params)
 
-    @cached_property
-    def inner_lengths(self) -> list[str]:
-        return lengths_inside([self.body], self.symbols)
-
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        sizes = known_lengths([self.body], self.symbols, lengths)
+        sizes = self.known_lengths(lengths)
         body, symbols = self.body, [*self.symbols]
         if sizes:
             (body,), symbols = bind_lengths("scan", [body], symbols, sizes)
         carry, *rest = symbols
         xs, params, (length,) = rest[: len(self.xs)], rest[len(self.xs) :], lengths((self.length,))
         return looped_op(self.__class__, body, carry, xs, params, length, self.reverse)
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        return needs_inside([self.body])
 
 
 class Scan(Looped):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff.calculus import kinks
 from symdiff.calculus.derivative import detach
@@ -42,11 +42,9 @@ from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.batching import batched, led
 from symdiff.transforms.bodies import (
+    WithBodies,
     bind_lengths,
     bound_symbol,
-    known_lengths,
-    lengths_inside,
-    needs_inside,
     replaced,
 )
 from symdiff.transforms.packing import packed, unpacked
@@ -91,7 +89,7 @@ class Held(NamedTuple):
         return Held(inner, count, renamed)
 
 
-class Sized(ops.Opaque):
+class Sized(WithBodies):
     """``inner`` with the value of the first operand as its length ``own``.
 
     The other operands are the values of the bound symbols.  If the first operand has axes, it
@@ -102,8 +100,9 @@ class Sized(ops.Opaque):
     by itself.
     """
 
-    __slots__ = ("__dict__", "hold", "inner", "own", "symbols")
+    __slots__ = ("hold", "inner", "own", "symbols")
     name = "sized"
+    symbols: tuple[Expr, ...]
 
     def __init__(
         self,
@@ -129,12 +128,11 @@ class Sized(ops.Opaque):
 
     @property
     def inside(self) -> tuple[Expr, ...]:
-        """The expressions inside the op."""
         return (self.inner,)
 
-    @cached_property
-    def inner_lengths(self) -> list[str]:
-        return [name for name in lengths_inside(self.inside, self.symbols) if name != self.own]
+    @property
+    def bound_lengths(self) -> tuple[Length, ...]:
+        return (self.own,)
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0] + self.inner.shape
@@ -144,8 +142,7 @@ class Sized(ops.Opaque):
         return self.name, [f"lambda {symbols}: {self.inner}"]
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        sizes = known_lengths(self.inside, self.symbols, lengths)
-        sizes.pop(str(self.own), None)
+        sizes = self.known_lengths(lengths)
         if not sizes:
             return self
         inner, renamed = self.beside(tuple(sizes.values()))
@@ -161,16 +158,12 @@ class Sized(ops.Opaque):
 
         return sized_op(inner, symbols, renamed, held)
 
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        inside = needs_inside(self.inside)
-        return [(need, why) for need, why in inside if str(self.own) not in _names_in(need)]
-
     def beside(self, shape: Shape) -> tuple[Expr, Length]:
         """The inner expression, and its length under a name that the shape does not contain."""
         taken = [name for dim in shape for name in _names_in(dim)]
         if self.own not in taken:
             return self.inner, self.own
-        fresh = free_length([*taken, *names(topological(self.inside + self.symbols))])
+        fresh = free_length([*taken, *self.inner_lengths])
         (inner,) = with_lengths("while_loop", self.inside, {}, {str(self.own): fresh})
         return inner, fresh
 

@@ -6,7 +6,7 @@ derivative.  ``Sized`` is the last carry of a scan with this number of steps.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from symdiff.calculus.derivative import detach
 from symdiff.functions.elementwise import where
@@ -18,14 +18,11 @@ from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import intern_op, topological
-from symdiff.locks import cached_property
 from symdiff.transforms import batching
 from symdiff.transforms.bodies import (
+    WithBodies,
     bind_lengths,
     bound_symbol,
-    known_lengths,
-    lengths_inside,
-    needs_inside,
     replaced,
 )
 from symdiff.transforms.scans import captured, part, trajectory
@@ -83,14 +80,14 @@ def _last_carry_of_batch(
 # The number of steps ------------------------------------------------------------------------------
 
 
-class Steps(ops.Opaque):
+class Steps(WithBodies):
     """The number of times to apply ``body`` to a carry until ``condition`` is false.
 
     Operands: init and params.  If init has leading axes, each element along them is a loop that
     ends on its own.  A param then has all of these axes or none.
     """
 
-    __slots__ = ("__dict__", "body", "carry", "condition", "max_steps", "params")
+    __slots__ = ("body", "carry", "condition", "max_steps", "params")
     fields = ("max_steps",)
     name = "steps"
     kind = int
@@ -108,17 +105,12 @@ class Steps(ops.Opaque):
 
     @property
     def inside(self) -> tuple[Expr, ...]:
-        """The expressions inside the op."""
         return (self.condition, self.body)
 
     @property
     def symbols(self) -> tuple[Expr, ...]:
         """The bound symbols, in the order of the operands."""
         return (self.carry, *self.params)
-
-    @cached_property
-    def inner_lengths(self) -> list[str]:
-        return lengths_inside(self.inside, self.symbols)
 
     def result(self, *shapes: Shape) -> Shape:
         return shapes[0][: len(shapes[0]) - self.carry.ndim]
@@ -129,15 +121,12 @@ class Steps(ops.Opaque):
         return self.name, [*functions, f"max_steps={self.max_steps}"]
 
     def bound(self, lengths: Callable[[Shape], Shape]) -> ops.Opaque:
-        sizes = known_lengths(self.inside, self.symbols, lengths)
+        sizes = self.known_lengths(lengths)
         if not sizes:
             return self
         inside, (carry, *params) = bind_lengths("while_loop", self.inside, self.symbols, sizes)
         condition, body = inside
         return steps_op(condition, body, carry, params, self.max_steps)
-
-    def needs(self, *operands: Any) -> list[tuple[Dim, str]]:
-        return needs_inside(self.inside)
 
 
 def steps_op(

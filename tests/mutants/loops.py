@@ -11,8 +11,8 @@ FAMILIES = (_scan, _while, _checkpoints)
 
 _scan(
     "symbols-of-bodies-are-not-renamed",
-    "fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in self.symbols}",
-    "fresh = {s: s for s in self.symbols}",
+    "fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in self.symbols}\n        (",
+    "fresh = {s: s for s in self.symbols}\n        (",
     "test_bound_symbols_are_not_those_of_a_loop_outside",
     "test_scan.py::test_gradients[nested]",
 )

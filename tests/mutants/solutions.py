@@ -21,9 +21,9 @@ _solution(
 )
 _solution(
     "symbols-of-equations-are-not-renamed",
-    "fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in symbols}\n"
+    "fresh = {s: named_dummy(s.name, s.shape, s.dtype) for s in self.symbols}\n"
     "        outputs = replaced(",
-    "fresh = {s: s for s in symbols}\n        outputs = replaced(",
+    "fresh = {s: s for s in self.symbols}\n        outputs = replaced(",
     "test_bound_symbols_are_not_those_of_equations_outside",
 )
 _solution(
