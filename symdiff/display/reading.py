@@ -29,14 +29,14 @@ from symdiff.graph import ops
 from symdiff.graph.algebra import combine, int_power, mul, pointwise, primitive, scale, select
 from symdiff.graph.arithmetic import Arithmetic
 from symdiff.graph.expr import built, rebuild
-from symdiff.graph.formula_nodes import is_decision, lift, over_formula
+from symdiff.graph.formula_nodes import from_parts, is_decision, lift, over_formula
 from symdiff.graph.leaves import as_expr, full, number_node, number_of, split_coefficient
 from symdiff.graph.node import make, topological
 from symdiff.scalars.formula import canonical, kernel_symbol
 from symdiff.scalars.vocabulary import FACTS, ScalarFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
@@ -139,7 +139,8 @@ def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
     if facts.orders and not (algebraic and formula.count_ops() <= _WRITTEN_OUT):
         return None  # the formula would lose digits
     operand_of = {s: x for s, x in zip(symbols, args, strict=True) if s.is_Symbol}
-    return _merge_powers_above(lift(formula, operand_of), operand_of.values())
+    operands = {x: x for x in operand_of.values()}
+    return from_parts(lift(formula, operand_of), operands, _rebuild_typed)
 
 
 def _is_nan(x: Expr) -> bool:
@@ -162,21 +163,11 @@ def _merge_powers(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> 
     return scale(coefficient, merged)
 
 
-def _merge_powers_above(formula: Expr, operands: Iterable[Expr]) -> Expr:
-    """Merge equal factors in the products of a formula, but not those inside its operands."""
-    done = {x: x for x in operands}
-    inside = [formula]
-    for node in inside:  # grows during the loop
-        if node not in done:
-            inside.extend(node.args)
-    for node in reversed(inside):
-        if node not in done:
-            args, op = tuple([done[arg] for arg in node.args]), node.op
-            if isinstance(op, ops.Product):
-                done[node] = _merge_powers(args, op.exponents)
-            else:
-                done[node] = rebuild(node, args)
-    return done[formula]
+def _rebuild_typed(node: Expr, args: Sequence[Expr]) -> Expr:
+    """The node over other operands; a product as a user would type it."""
+    if isinstance(node.op, ops.Product):
+        return _merge_powers(args, node.op.exponents)
+    return rebuild(node, tuple(args))
 
 
 def _contract(op: ops.Contract, args: Sequence[Expr]) -> Expr:

@@ -63,14 +63,25 @@ def written_out(node: Expr) -> Expr:
 
 def over_formula(node: Expr, values: Sequence[_T], build: Callable[[Expr, list[_T]], _T]) -> _T:
     """Evaluate a decision's formula by parts with ``build``, from the values of its operands."""
-    formula = written_out(node)
-    values_of = dict(zip(node.args, values, strict=True))
+
+    def built(x: Expr, parts: list[_T]) -> _T:
+        return parts[0] if isinstance(x.op, Fill) else build(x, parts)
+
+    return from_parts(written_out(node), dict(zip(node.args, values, strict=True)), built)
+
+
+def from_parts(
+    formula: Expr, values: Mapping[Expr, _T], build: Callable[[Expr, list[_T]], _T]
+) -> _T:
+    """Evaluate a formula by parts with ``build``, from the values of some of its nodes."""
+    values_of = dict(values)
     inside = [formula]
     for x in inside:  # grows during the loop
-        inside.extend(y for y in x.args if y not in values_of)
+        if x not in values_of:
+            inside.extend(x.args)
     for x in reversed(inside):
-        parts = [values_of[y] for y in x.args]
-        values_of[x] = parts[0] if isinstance(x.op, Fill) else build(x, parts)
+        if x not in values_of:
+            values_of[x] = build(x, [values_of[y] for y in x.args])
     return values_of[formula]
 
 
