@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from multiprocessing import Pool
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.symdiff import test_scalar
 Requests = dict[str, Callable[[], Sequence[Any]]]
 
 
+@cache
 def requests() -> Requests:
     """Return what computes each value that a test asks for, by its key."""
     return {**test_accuracy.requests(), **test_scalar.requests()}
@@ -25,21 +27,14 @@ def requests() -> Requests:
 
 def computed(name: str) -> str:
     """Compute the values of a key."""
-    return written(_requests()[name]())
-
-
-def _requests(known: Requests | None = None, *, _of_process: list[Requests] = []) -> Requests:  # noqa: B006
-    """Return the requests, collected once in a process."""
-    if not _of_process:
-        _of_process.append(known or requests())
-    return _of_process[0]
+    return written(requests()[name]())
 
 
 def main(arguments: list[str]) -> None:
     """Write the file."""
     if arguments not in ([], ["--missing"]):
         sys.exit("usage: python -m tests.oracle_digits [--missing]")
-    names = sorted(_requests())
+    names = sorted(requests())
     known = lines() if arguments else {}
     missing = [name for name in names if name not in known]
     with Pool(2) as pool:
