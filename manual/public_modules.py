@@ -168,7 +168,7 @@ def own_members(thing: type) -> list[str]:
 
 @cache
 def described() -> dict[int, str]:
-    """Map each public object that is no plain value to the name of its entry."""
+    """Map each public object that is not a plain value to the name of its entry."""
     first: dict[int, str] = {}
     for module in PUBLIC_MODULES:
         for name in names(module):

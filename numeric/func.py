@@ -203,7 +203,7 @@ def _check_inputs(name: str, parts: Iterable[object]) -> None:
 def _checked(name: str, value: object) -> int:
     """Return the number of tensors in a function's result.
 
-    Raises RuntimeError for parts that are no tensors, or have no derivative.
+    Raises RuntimeError for parts that are not tensors, or have no derivative.
     """
     if name == "grad" and not isinstance(value, Tensor):
         raise RuntimeError(

@@ -47,8 +47,8 @@ class Optimizer:
             options of that group.
         defaults: the options of groups that do not set them.
 
-    Raises ValueError without parameters, for a parameter in two groups and for one that is no leaf;
-    TypeError for an object that is no tensor.
+    Raises ValueError without parameters, for a parameter in two groups and for one that is not a
+    leaf; TypeError for an object that is not a tensor.
 
     >>> import numeric as torch
     >>> class Sign(torch.optim.Optimizer):

@@ -180,7 +180,7 @@ if not TYPE_CHECKING:
     put_doors_on_methods(Expr, globals())
     globals().update(doors(globals(), __all__))
 
-    # Functions that are no methods.
+    # Functions that are not methods.
     named = [name for name in functions.__all__ if name.islower()]
     without(Expr, "an expression", {name: f"sd.{name}(x)" for name in named})
     del named

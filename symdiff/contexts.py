@@ -182,7 +182,7 @@ class kinks(Context):  # noqa: N801  # used as a function
     The condition that decides at a kink is a node of its own, also in pickles and other processes.
     It prints like a user's comparison, but is not the same, so users' comparisons never raise.
 
-    Jumps (sign, floor, the border of ``where``) are no kinks, because their derivative leaves no
+    Jumps (sign, floor, the border of ``where``) are not kinks, because their derivative leaves no
     trace.  The same holds for the second derivative of abs, which is 0, and for a derivative whose
     symbols had been replaced by numbers.  An element that a selection discards does not count:
     ``where(abs(x) < 1, x**2 / 2, abs(x) - 1/2)`` has a derivative at 0.  There is one limit: it

@@ -119,7 +119,7 @@ PACKAGE: dict[str, str] = {
     "Integral": _SYMPY,
     **dict.fromkeys(("roots", "dsolve", "Poly", "degree", "coeff"), _SYMPY),
     **dict.fromkeys(("numer", "denom", "fraction", "Lambda", "srepr"), _SYMPY),
-    "DiracDelta": "a distribution is no function; derivatives of jumps are 0 beside them",
+    "DiracDelta": "a distribution is not a function; derivatives of jumps are 0 beside them",
     "Subs": "sd.substitute(f, {x: value}) substitutes at once",
     "euler_equations": "p = sd.grad(L, v), then sd.jvp(p, [q, v], [v, a]) - sd.grad(L, q)",
     "Dummy": 'sd.symbol("x") makes a symbol; equal names are equal symbols',

@@ -18,7 +18,7 @@ from tests.mutants import MUTANTS, chosen
 from tests.mutants.rows import Stale, Tree
 from tests.support.budget import scaled
 
-# A shared machine is no stop-watch: scale is tested by counts, so no example has a deadline.
+# A shared machine is not a stop-watch: scale is tested by counts, so no example has a deadline.
 # The ordinary profile draws the same examples every time; `fuzz` draws new ones, and many.
 settings.register_profile(
     "repeatable",
@@ -93,7 +93,7 @@ def pytest_collection(session):
     gc.enable()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000)  # of ten thousand new ones; graphs are no cycles, and go at once
+    gc.set_threshold(10_000)  # of ten thousand new ones; graphs are not cycles, and go at once
     return collected
 
 

@@ -209,7 +209,7 @@ def test_a_linear_map_declares_what_it_does_to_elements(cls):
             np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-12)
         given = np.concatenate([v.ravel() for v in at.values()])
         selects = selects and bool(np.isin(value, [0, *given]).all())
-        if y.op is node.op and cls is not ops.Fourier:  # sines of 0 are no zeros of its own
+        if y.op is node.op and cls is not ops.Fourier:  # sines of 0 are not zeros of its own
             assert node.op.writes_zeros() or not (value == 0).any()
         for k, x in enumerate(xs):
             g = sd.symbol("g", y.shape)
@@ -430,7 +430,7 @@ def test_a_public_name_has_a_contract_and_an_example(name):
     thing = getattr(module, name.split(".")[-1])
     text = inspect.getdoc(thing) or ""
     first = text.split("\n\n")[0]
-    assert first.rstrip().endswith((".", ";", ":")), f"{name}: {first!r} is no sentence"
+    assert first.rstrip().endswith((".", ";", ":")), f"{name}: {first!r} is not a sentence"
     if isinstance(thing, type) and (issubclass(thing, Exception | tuple) or name in CLASSES):
         return
     examples = doctest.DocTestParser().get_examples(text)

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 
 BLACK_BOXES = (Custom, CustomPullback)
-# These are what their bodies are, which is no fact of the class: test_scan.py, test_solutions.py,
-# test_while_loop.py, test_checkpoints.py, test_odes.py.  Of the last one the length is what there
-# is: test_conditions.py.
+# These are what their bodies are, which is not a fact of the class: test_scan.py,
+# test_solutions.py, test_while_loop.py, test_checkpoints.py, test_odes.py.  Of the last one the
+# length is what there is: test_conditions.py.
 OTHERS = (
     *(*BLACK_BOXES, Equations, Root, LinearSolution, Mesh),
     *(Scan, Checkpoints, Fold, Sized, Steps, opaque_ops.Nonzero),

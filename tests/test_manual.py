@@ -148,7 +148,7 @@ def test_every_page_is_in_the_table_of_contents():
     listed = set()
     for entry in entries:
         found = [path for end in ("md", "rst", "ipynb") for path in DOCS.glob(f"{entry}.{end}")]
-        assert found or "*" in entry, f"{entry} is no page"
+        assert found or "*" in entry, f"{entry} is not a page"
         listed |= {path.resolve() for path in found}
     pages = {path.resolve() for end in ("md", "rst") for path in DOCS.rglob(f"*.{end}")}
     pages |= {path.resolve() for path in (ROOT / "notebooks").glob("*.ipynb")}

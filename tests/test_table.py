@@ -1341,7 +1341,7 @@ ROWS = (
 )
 
 
-# What is no function of expressions to expressions, and where it is tested instead.
+# What is not a function of expressions to expressions, and where it is tested instead.
 EXCEPTIONS = {
     "Expr": "the class of expressions: tests/symdiff/test_functions.py",
     "ConvergenceError": "an exception",

@@ -370,7 +370,7 @@ SINE_OF_X = sd.exp(S) * S * y
         (sd.diff(3 * S, S, 2), sd.constant(0)),
         (sd.hessian(3 * S, S), sd.constant(0)),
         (sd.grad(S, S), sd.constant(1)),
-        # what passes no derivative on is no path
+        # what passes no derivative on is not a path
         (sd.diff(S * sd.detach(x), S), sd.detach(x)),
         (sd.grad(sd.sum(sd.detach(q) ** 2), sd.detach(q)), 2 * sd.detach(q)),
         (sd.diff(sd.where(x > 0, S, 0), S), sd.where(x > 0, 1, 0)),
@@ -395,7 +395,7 @@ def test_barriers_that_only_other_elements_enter_refuse_nothing(f):
     assert sd.diff(q[0] * sd.detach(q @ q), q[0]) is sd.detach(q @ q)
 
 
-# What is no variable ------------------------------------------------------------------------------
+# What is not a variable ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

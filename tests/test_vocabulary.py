@@ -421,7 +421,7 @@ H = mp.mpf(10) ** -24
 
 
 def is_convention(name, point, slopes):
-    """Whether ``slopes``, by operands, are no limits of difference quotients where there are some.
+    """Whether ``slopes``, by operands, are not limits of difference quotients where there are some.
 
     Along each axis and the diagonal.  At the end of a domain, and at a jump that belongs to one
     side, the other side decides.
@@ -455,7 +455,7 @@ PLACES = (-3, -2.5, -2, -1, -0.5, 0, 0.5, 1, 2, 2.5)
 @pytest.mark.slow
 @each_function
 def test_kinks_raise_where_a_derivative_is_a_convention(name):
-    """And nowhere else; by difference quotients.  Jumps are no kinks."""
+    """And nowhere else; by difference quotients.  Jumps are not kinks."""
     operands, xs = operands_of(name, letter=f"{name}_")  # whose derivatives nobody else holds
     fixed = parameters(name)
     by = [k for k in range(arity(name)) if k not in fixed]

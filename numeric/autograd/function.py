@@ -600,7 +600,7 @@ def _applied(cls: Any, args: tuple[object, ...], setup: bool) -> Any:
 def _returned(
     node: Applied, tensors: Sequence[Tensor], raw: tuple[Any, ...], recorded: bool, setup: bool
 ) -> list[Any]:
-    """Return the results with their history; objects that are no Tensors stay as they are."""
+    """Return the results with their history; objects that are not Tensors stay as they are."""
     inputs = {id(x) for x in tensors}
     dirty = _marked(node.dirty, _NOT_DIRTY)
     for x in dirty.values():

@@ -206,7 +206,7 @@ def jacobian(
         vectorize: accepted for PyTorch's sake; there is no loop.
         strategy: accepted for PyTorch's sake; the numbers of elements decide.
 
-    Raises RuntimeError as ``strict`` says, TypeError for inputs and outputs that are no tensors.
+    Raises RuntimeError as ``strict`` says, TypeError for inputs and outputs that are not tensors.
 
     >>> import numeric as torch
     >>> torch.autograd.functional.jacobian(torch.exp, torch.zeros(2))

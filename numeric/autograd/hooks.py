@@ -85,7 +85,7 @@ def register_post_accumulate_grad_hook(
 
 @method()
 def retain_grad(self: Tensor) -> None:
-    """Let ``backward`` set the ``grad`` of a tensor that is no leaf, as it does for leaves.
+    """Let ``backward`` set the ``grad`` of a tensor that is not a leaf, as it does for leaves.
 
     Raises RuntimeError for a tensor that requires no gradient.
 

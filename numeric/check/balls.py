@@ -163,7 +163,7 @@ def enclose(
         raise ValueError(f"enclose: {shortened(digits)} is not a number of digits from 1 to 10000")
     if not 1 <= whole("enclose", "pieces", pieces) <= _MOST_PIECES:
         raise ValueError(
-            f"enclose: pieces={shortened(pieces)} is no number from 1 to {_MOST_PIECES:,}"
+            f"enclose: pieces={shortened(pieces)} is not a number from 1 to {_MOST_PIECES:,}"
         )
     flint = imported("enclose")
     lower, upper = _box(f, subs or {})

@@ -156,7 +156,7 @@ def certify(
         F = lower(F, in_order(F.free_symbols))
     if not isinstance(F, Function):
         raise TypeError(
-            f"certify: {shortened(F)} is no Function; numeric.lower(f, [x, y]) makes one"
+            f"certify: {shortened(F)} is not a Function; numeric.lower(f, [x, y]) makes one"
         )
     expression = _scalar(F)
     if method not in ("search", "proven"):
@@ -194,7 +194,9 @@ def _ranges(F: Function, box: Mapping[Any, object]) -> dict[Expr, tuple[float, f
             raise ValueError(f"certify: no range for {x.name}; give {{{x.name}: (lower, upper)}}")
         low, high = map(float, by_symbol[x])
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-            raise ValueError(f"certify: the range of {x.name}, {low} to {high}, is no finite one")
+            raise ValueError(
+                f"certify: the range of {x.name}, {low} to {high}, is not a finite one"
+            )
         ranges[x] = low, high
     return ranges
 

@@ -75,9 +75,9 @@ def why(
         budget: the number of points, 2000 by default.
         seed: the seed of the random points.
 
-    Raises TypeError for an object that is no formula and for two functions that cannot be traced.
-    Raises ValueError where the inputs are unknown.  Raises ParseError and Unsupported for texts and
-    SymPy expressions that cannot be read.
+    Raises TypeError for an object that is not a formula and for two functions that cannot be
+    traced. Raises ValueError where the inputs are unknown.  Raises ParseError and Unsupported for
+    texts and SymPy expressions that cannot be read.
 
     >>> import symdiff as sd
     >>> comparison = why("log(1 + exp(x))", "x + log1p(exp(-x))")

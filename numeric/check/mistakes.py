@@ -41,7 +41,7 @@ def mistake(evidence: Evidence) -> Explanation | None:
     if not len(rows):
         return None
     bad = run.wrong[i][rows].reshape(len(rows), -1).any(axis=1)
-    # Rare errors at ordinary points are no mistake of the algebra; see ``places``.
+    # Rare errors at ordinary points are not a mistake of the algebra; see ``places``.
     if bad.mean() < 0.25:
         return None
     # Right points belong to the fit: the hypothesis must explain them, too.

@@ -66,7 +66,7 @@ def _inner(evidence: Evidence, i: int) -> str:
         return "it is 0"
     ratio = ratio[np.isfinite(ratio)]
     c = float(np.median(ratio)) if ratio.size else 0.0
-    # A constant ratio at nine of ten values is no accident; the others may be rounding.
+    # A constant ratio at nine of ten values is not an accident; the others may be rounding.
     if abs(c - 1) > 1e-8 and ratio.size and np.mean(np.abs(ratio - c) <= 1e-6 * abs(c)) > 0.9:
         return "its sign is wrong" if abs(c + 1) < 1e-6 else f"it has a factor {number_text(c)}"
     return "it is wrong"
@@ -158,7 +158,7 @@ def _sliver(evidence: Evidence, wrong: np.ndarray, right: np.ndarray) -> Explana
     ):
         for d in _aligned(values, wrong.shape):
             reach = float(np.abs(d[wrong]).max())
-            # Then the errors reach far beyond a border, and are no sliver.
+            # Then the errors reach far beyond a border, and are not a sliver.
             if reach > 0.2 * np.median(np.abs(d[right])):
                 continue
             for where, side in ((" ", d == d), (" on one side ", d > 0), (" on one side ", d < 0)):

@@ -145,7 +145,7 @@ def taylor(
     of the remainder, with a bound of its error (``numeric.check.lines``).  The derivative is wrong
     if that part exceeds the bound.  It is right only if an error of 0.05 % would exceed the bound.
     That error is relative to the root of the sum of squares of all terms of g.v (of v.H.v).  There
-    is no tolerance to choose.  ``gradcheck`` and ``derivative`` check each component by itself.
+    is not a tolerance to choose.  ``gradcheck`` and ``derivative`` check each component by itself.
 
     Args:
         fn: a scalar function of an array or a number; of several, if ``x`` is a tuple.

@@ -119,8 +119,8 @@ def _side(argument: object, symbols: Sequence[Expr]) -> Side:
     name = _name(argument)
     if not callable(argument):
         raise TypeError(
-            f"why: {shortened(argument)} of type {type(argument).__name__} is no formula; give an "
-            "expression, its text, a SymPy expression, or a function of NumPy arrays"
+            f"why: {shortened(argument)} of type {type(argument).__name__} is not a formula; give "
+            "an expression, its text, a SymPy expression, or a function of NumPy arrays"
         )
     function = _arranged(argument, [x.name for x in symbols])
     trace, _, _ = tracer("why", function, {})

@@ -143,7 +143,7 @@ def of(array: Any) -> dtype:
 
 
 def constant(x: object) -> Any:
-    """Return an operand that is no Tensor: a real number, or an array of a dtype of Tensors.
+    """Return an operand that is not a Tensor: a real number, or an array of a dtype of Tensors.
 
     Raises TypeError for anything else.  NumPy would compute with the real part of complex numbers,
     the days of dates and the order of strings.

@@ -56,7 +56,7 @@ _numbers = _Numbers()
 def symbol_of(leaf: LeafRecord) -> Expr:
     """Return the symbol of the record of a leaf.
 
-    Raises ValueError for a name that is no identifier.
+    Raises ValueError for a name that is not an identifier.
     """
     known = leaf.symbol
     if known is None:

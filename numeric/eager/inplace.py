@@ -386,7 +386,7 @@ class _Strided(Node):
     __slots__ = ()
 
     def free(self) -> None:
-        """Do nothing: places are no saved tensor, and other views have none either."""
+        """Do nothing: places are not a saved tensor, and other views have none either."""
 
 
 class _Copied(Node):

@@ -73,7 +73,7 @@ def _applied(op: Op, operands: Sequence[Any], params: Params = ()) -> Any:
         recorded = False
     recorded = recorded and mode.grad and not (volatile or mode.inference)
     bound = None
-    # Infinite and undefined values are no errors, as in PyTorch: silence NumPy's warnings.
+    # Infinite and undefined values are not errors, as in PyTorch: silence NumPy's warnings.
     before = noise()
     try:
         set_noise(SILENCE)
@@ -310,7 +310,7 @@ def record(
     return node
 
 
-# The version counter of saved values that are no tensors; it never changes, and identifies them.
+# The version counter of saved values that are not tensors; it never changes, and identifies them.
 FIXED = [0]
 
 

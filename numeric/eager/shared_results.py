@@ -41,7 +41,7 @@ def placed(given: Sequence[Tensor], outs: Sequence[Tensor]) -> list[tuple[int, i
 
 
 def _is_base(y: Tensor) -> bool:
-    """Whether a result is no view of other memory."""
+    """Whether a result is not a view of other memory."""
     array = y._array
     return (array.parent if isinstance(array, Shadow) else y._base) is None
 

@@ -190,7 +190,8 @@ class Tensor(TensorMethods):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` of a leaf.
 
-        Raises RuntimeError for False on a tensor that is no leaf, and for a dtype that is not real.
+        Raises RuntimeError for False on a tensor that is not a leaf, and for a dtype that is not
+        real.
         """
         if not isinstance(requires_grad, bool):
             raise RuntimeError("requires_grad must be a bool")
@@ -281,7 +282,7 @@ class Tensor(TensorMethods):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called on a tensor that is no leaf."""
+        """Whether ``retain_grad`` was called on a tensor that is not a leaf."""
         return self._retains
 
     def is_inference(self) -> bool:

@@ -121,7 +121,7 @@ class Shadow(NDArrayOperatorsMixin):
         return root.version
 
     def root(self) -> Shadow:
-        """Return the shadow that is no view, the owner of the memory."""
+        """Return the shadow that is not a view, the owner of the memory."""
         return self if self.parent is None else self.parent.root()
 
     def cuts(self) -> list[bool]:

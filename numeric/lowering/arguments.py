@@ -343,7 +343,7 @@ class Signature:
             and key is not self.given[place]
             and become(key, [self.inputs[place]]) is not self.inputs[place]
         ):
-            raise ValueError(f"{method}: {shortened(key)} is no input; those are {self}")
+            raise ValueError(f"{method}: {shortened(key)} is not an input; those are {self}")
         return place
 
     def by_input(
@@ -405,7 +405,8 @@ def checked(what: str, x: Expr, value: Any) -> np.ndarray:
         value: what was given.
 
     Raises TypeError for another dtype, for an expression and for a masked array, whose mask would
-    be lost; ShapeError for lists that are no array, ValueError for an integer beyond the floats.
+    be lost; ShapeError for lists that are not an array, ValueError for an integer beyond the
+    floats.
     """
     if value.__class__ is np.ndarray and value.dtype.kind in _ACCEPTED[x.dtype]:
         return _native(value)  # as most are

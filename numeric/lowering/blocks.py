@@ -53,7 +53,7 @@ def default_threads() -> int:
     """On how many threads blocks are computed, where nobody says so.
 
     The environment variable SYMDIFF_NUM_THREADS, else the number of processors that this process
-    may use.  Raises ValueError where the variable is no positive whole number.
+    may use.  Raises ValueError where the variable is not a positive whole number.
     """
     text = os.environ.get(VARIABLE)
     if text is None:

@@ -89,9 +89,9 @@ def lower(
             order, with products by reciprocals for quotients, and products and sums that are
             rounded once.  Nan, infinities and signs of zeros have no meaning then.
 
-    Raises ValueError for symbols that are no inputs, for axis lengths that no input has, for
-    ``threads`` that is no positive int, for another ``backend``, and for ``fastmath`` of NumPy or
-    beside ``exact_order``; ShapeError for two symbols of one name, TypeError for what is no
+    Raises ValueError for symbols that are not inputs, for axis lengths that no input has, for
+    ``threads`` that is not a positive int, for another ``backend``, and for ``fastmath`` of NumPy
+    or beside ``exact_order``; ShapeError for two symbols of one name, TypeError for what is no
     expression or symbol, Unsupported for what cannot be executed (a function that needs SciPy,
     where there is none); NoCompiler, a RuntimeError, where machine code is asked for and there is
     no compiler, and PermissionError where others can write to where it is kept.
@@ -353,8 +353,8 @@ class Function:
             named: arguments by name.
 
         So ``scipy.optimize.minimize(F, x0, jac=F.grad)`` works.  Raises ShapeError for an output
-        that is not one scalar, ValueError for ``wrt`` that is no input, NotDifferentiable for one
-        that is not real.
+        that is not one scalar, ValueError for ``wrt`` that is not an input, NotDifferentiable for
+        one that is not real.
 
         >>> import symdiff as sd
         >>> from numeric.lowering.function import lower
@@ -391,7 +391,8 @@ class Function:
         Where arguments of scalar inputs are arrays of points, the derivatives are those at each
         point, and their shape is the points' shape before that of the output.
 
-        Raises ValueError for ``wrt`` that is no input, NotDifferentiable for one that is not real.
+        Raises ValueError for ``wrt`` that is not an input, NotDifferentiable for one that is not
+        real.
 
         >>> import symdiff as sd
         >>> from numeric.lowering.function import lower

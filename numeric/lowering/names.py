@@ -95,7 +95,7 @@ class Emitter:
     def structured(
         self, step: Step, operands: Sequence[tuple[Shape, Dtype]], numbers: Sequence[bool]
     ) -> Template:
-        """How a step is written that is no arithmetic, made once for equal ops on equal shapes.
+        """How a step is written that is not arithmetic, made once for equal ops on equal shapes.
 
         ``numbers`` says which operands may be Python numbers.
         """

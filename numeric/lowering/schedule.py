@@ -187,7 +187,7 @@ class _Walk:
         elif how.form == "size":
             self.static.add(node)
         elif how.form not in ("input", "array"):
-            # Of numbers a kernel makes an array, which is no weak number, unless it spreads its
+            # Of numbers a kernel makes an array, which is not a weak number, unless it spreads its
             # operand.
             if how.form not in ("kernel", "component") or ops.is_spread(node.op):
                 literals, static = self.literals, self.static

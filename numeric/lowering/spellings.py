@@ -349,7 +349,7 @@ def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling
 def thin(x: Expr) -> Expr | None:
     """A broadcast with axes of length 1 in the place of the new ones, and none in front.
 
-    NumPy stretches these for nothing.  None for a node that is no broadcast.
+    NumPy stretches these for nothing.  None for a node that is not a broadcast.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 3)

@@ -1,4 +1,4 @@
-"""How ops that are no arithmetic of elements are written: structure, contractions, opaque ones.
+"""How ops that are not arithmetic of elements are written: structure, contractions, opaque ones.
 
 What NumPy has an expression for is that expression, as a person would type it: ``x[1:]``, ``a.T``,
 ``A @ v``.  The rest is a call of a function, with plain arguments.  One statement serves programs,

@@ -358,7 +358,7 @@ def check_factor(name: str, factor: object, kinds: Sequence[str]) -> None:
     """Raise RuntimeError unless a factor suits operands of these kinds."""
     if isinstance(factor, bool) and set(kinds) != {"b"}:
         raise RuntimeError(
-            f"Boolean {name} only supported for Boolean results: a truth value is no factor of "
+            f"Boolean {name} only supported for Boolean results: a truth value is not a factor of "
             "numbers."
         )
     if isinstance(factor, float) and "f" not in kinds:

@@ -102,7 +102,7 @@ def kind_of(name: str, given: DtypeLike) -> np.dtype | None: ...
 def kind_of(name: str, given: DtypeLike) -> np.dtype | None:
     """Return NumPy's dtype for the argument ``dtype`` of function ``name``; None for None.
 
-    Raises TypeError for an object that is no dtype.
+    Raises TypeError for an object that is not a dtype.
     """
     if given is None:
         return None
@@ -121,7 +121,7 @@ def kind_of(name: str, given: DtypeLike) -> np.dtype | None:
 
 
 def integer(value: object) -> int | None:
-    """Return a length or position as an int; None if it is no integer."""
+    """Return a length or position as an int; None if it is not an integer."""
     if isinstance(value, int):
         return None if isinstance(value, bool) else value
     if isinstance(value, Tensor) and (
@@ -139,7 +139,7 @@ _LARGE = 2**60  # a length that no memory has bytes for
 def sizes(name: str, args: Sequence[object]) -> tuple[int, ...]:
     """Return the shape in ``f(2, 3)`` or ``f((2, 3))``, for function ``name``.
 
-    Raises TypeError for an object that is no length, RuntimeError for a negative one.
+    Raises TypeError for an object that is not a length, RuntimeError for a negative one.
     """
     if len(args) == 1 and isinstance(args[0], tuple | list):
         args = tuple(args[0])

@@ -61,7 +61,7 @@ def is_index(x: object) -> bool:
 def sizes_of(given: Sequence[Any], name: str = "", argument: str = "size") -> tuple[int, ...]:
     """Return lengths that are separate arguments, or one sequence.
 
-    Raises TypeError for an object that is no integer, naming a function and its argument.
+    Raises TypeError for an object that is not an integer, naming a function and its argument.
 
     >>> sizes_of((2, 3)), sizes_of(([2, 3],))
     ((2, 3), (2, 3))

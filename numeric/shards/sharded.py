@@ -310,7 +310,7 @@ class Sharded:
             place = self._places.get(_name(key) if isinstance(key, Expr) else key)
             if place is None:
                 raise ValueError(
-                    f"{method}: {shortened(key)} is no input; those are {list(self._places)}"
+                    f"{method}: {shortened(key)} is not an input; those are {list(self._places)}"
                 )
             x = self.inputs[place]
             if any(x is other for other in self.rows):
@@ -410,7 +410,7 @@ class Sharded:
         data = dict(zip(names, args, strict=False))
         for name, value in named.items():
             if name not in self._places:
-                raise TypeError(f"{shortened(name)} is no input; those are {names}")
+                raise TypeError(f"{shortened(name)} is not an input; those are {names}")
             if name in data:
                 raise TypeError(f"{name} is given twice, by place and by name")
             data[name] = value

@@ -99,7 +99,7 @@ def _kind(left: Sequence[float], right: Sequence[float], at: float) -> Kind | No
         if end.kind is not None:
             return end.kind
     unsure = _APART * (a.change + b.change) + 1e-9 * max(map(abs, (*left, *right)))
-    # An undefined value between equal limits is no feature.
+    # An undefined value between equal limits is not a feature.
     alone = bool(np.isfinite(at)) and abs(at - (a.limit + b.limit) / 2) > unsure
     return "jump" if alone or abs(a.limit - b.limit) > unsure else None
 

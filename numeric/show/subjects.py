@@ -73,7 +73,7 @@ def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
         remedy = "give an expression, a text, a lowered Function or a Python function"
         if isinstance(f, list | tuple):
             remedy = f"give one; of several formulas, call {what} for each, with ax= in one figure"
-        raise TypeError(f"{what}: {shortened(f)} is no formula; {remedy}") from error
+        raise TypeError(f"{what}: {shortened(f)} is not a formula; {remedy}") from error
 
 
 def variable(what: str, f: Expr, x: object) -> Expr:

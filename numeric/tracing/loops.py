@@ -176,8 +176,8 @@ def _check_tensors(name: str, what: str, tree: object, verb: str = "returned") -
     for part in contents(tree):
         if part is not None and not isinstance(part, Tensor):
             raise TypeError(
-                f"func.{name}: {what} {verb} a structure with {shortened(part)}, which is no "
-                "Tensor; as_tensor() makes one of numbers"
+                f"func.{name}: {what} {verb} a structure with {shortened(part)}, which is not "
+                "a Tensor; as_tensor() makes one of numbers"
             )
 
 

@@ -99,7 +99,7 @@ def odeint(
     tree, start = _started(name, y0, "y0")
     if not isinstance(t, Tensor):
         raise TypeError(
-            f"func.odeint: t is {shortened(t)}, which is no Tensor; as_tensor() makes one"
+            f"func.odeint: t is {shortened(t)}, which is not a Tensor; as_tensor() makes one"
         )
 
     def call(tensors: list[Tensor]) -> object:

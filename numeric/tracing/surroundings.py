@@ -1,6 +1,6 @@
 """Collect the inputs of a function other than Tensors: numbers, closures, globals, objects.
 
-A trace holds for one value of each of these.  Arguments that are no Tensors are part of the
+A trace holds for one value of each of these.  Arguments that are not Tensors are part of the
 signature (``key``).  ``surroundings`` lists the values that the function reaches through closures,
 globals and attributes; ``compile`` compares the list at every call.
 
@@ -85,7 +85,7 @@ def surroundings(fn: object) -> dict[object, object]:
             continue
         seen.add(id(x))
         if isinstance(x, Tensor):
-            # The elements are no condition: they are an input, and may differ in each call.
+            # The elements are not a condition: they are an input, and may differ in each call.
             reached[way] = Same(x), x._array.shape, x._array.dtype
         elif depth < _DEPTH:
             stack += [((way, name), y, depth + 1) for name, y in _inside(x)]

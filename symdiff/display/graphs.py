@@ -157,7 +157,7 @@ def checked(name: str, limit: int, direction: str) -> bool:
 def outputs_of(name: str, f: object) -> list[Expr]:
     """Return ``f`` as a list of expressions.
 
-    Raises ValueError if it is empty, TypeError for an object that is no expression.
+    Raises ValueError if it is empty, TypeError for an object that is not an expression.
     """
     outputs = list(f) if isinstance(f, tuple | list) else [f]
     if not outputs:

@@ -58,10 +58,10 @@ _COUNTED = 100_000  # the most nodes that are counted
 def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     """Return ``expr`` in the notation of Python and NumPy: ``2*X.T @ (X @ w - y)``.
 
-    Arrays of at most 16 elements that are no matrix formula show their elements, ``[a, b]``.  Other
-    arrays are in index notation.  ``[i,j] = sum[k](A[i,j,k]*x[k])`` names the axes of the value in
-    their order; ``[i < j]`` is 1 if it holds, else 0.  If one line is too short, repeated parts
-    have lines of their own, with names that no symbol has.
+    Arrays of at most 16 elements that are not a matrix formula show their elements, ``[a, b]``.
+    Other arrays are in index notation.  ``[i,j] = sum[k](A[i,j,k]*x[k])`` names the axes of the
+    value in their order; ``[i < j]`` is 1 if it holds, else 0.  If one line is too short, repeated
+    parts have lines of their own, with names that no symbol has.
 
     ``parse`` reads the text back, given the array symbols.  The result has the same value wherever
     there is one.  A scalar formula as typed gives the same expression, unless a factor that is no

@@ -1,7 +1,7 @@
 """The written forms of a node: as a whole array, or by its element at an index.
 
 A ``Form`` states the forms that it needs of its operands, and joins their texts.  Whole arrays use
-matrix notation.  A contraction that is no matrix product has no whole form, nor has a linear map
+matrix notation.  A contraction that is not a matrix product has no whole form, nor has a linear map
 without a known name.  Such an array is written by its elements: ``x[i + 1]`` for a cut array, a
 condition in brackets for written zeros, a sum over axis labels.
 """

@@ -21,7 +21,7 @@ Raw: TypeAlias = tuple[int, int, int, int]
 _NO_NUMBERS = (libmp.finf, libmp.fninf, libmp.fnan)
 _LOG2 = math.log10(2)
 _SPARE = 20  # extra bits in results of arithmetic
-_FARTHEST = 10**300  # larger exponents are no floats, as in exp(-x**2) at 1e160
+_FARTHEST = 10**300  # larger exponents are not floats, as in exp(-x**2) at 1e160
 _HALF = math.log10(0.625)  # half a unit of the last digit, plus rounding
 
 

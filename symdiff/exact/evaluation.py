@@ -487,7 +487,7 @@ class Mp(Arithmetic):
             )
             return [mp.nan] * len(x)
         if op.is_minimum and not all(map(self._is_positive, slopes)):
-            self.refused = f"{op.name} comes to a point that is no minimum; start elsewhere"
+            self.refused = f"{op.name} comes to a point that is not a minimum; start elsewhere"
             return [mp.nan] * len(x)
         return x
 

@@ -41,7 +41,7 @@ def sparsity(f: Operand, x: Expr, /) -> NDArray[np.bool_]:
     functions are followed element by element.  Decompositions, and ops that take an order or
     indices from symbols, count as dense in each batch.
 
-    Raises TypeError if x is no symbol, Unsupported for symbolic lengths and custom functions.
+    Raises TypeError if x is not a symbol, Unsupported for symbolic lengths and custom functions.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x", 4)

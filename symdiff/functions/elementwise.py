@@ -61,7 +61,7 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
 
     Returns a function of this many operands (expressions, numbers, arrays), which broadcast.
 
-    Raises ValueError for a name that is no identifier, a keyword or variadic parameter, or a
+    Raises ValueError for a name that is not an identifier, a keyword or variadic parameter, or a
     formula with other symbols; Unsupported, with SymPy's class, for a formula without a counterpart
     here.
 
@@ -85,7 +85,7 @@ def pointwise(name: str, fn: Callable[..., Any]) -> Callable[..., Expr]:
         expression = sp.sympify(returned, strict=True)
     except (sp.SympifyError, TypeError, ValueError):
         raise TypeError(
-            f"pointwise: argument 'fn' returned {described(returned)}, which is no SymPy formula"
+            f"pointwise: argument 'fn' returned {described(returned)}, which is not a SymPy formula"
         ) from None
     foreign = sorted(str(s) for s in expression.free_symbols if s not in symbols)
     if foreign:

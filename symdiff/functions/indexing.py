@@ -152,7 +152,7 @@ def _convert_entry(part: object) -> Any:
         array = np.asarray(part)
     except ValueError:
         raise IndexError(
-            f"getitem: {shortened(part)} is no array: its rows differ in length"
+            f"getitem: {shortened(part)} is not an array: its rows differ in length"
         ) from None
     if array.size == 0 and isinstance(part, list):
         array = array.astype(np.intp)
@@ -583,7 +583,7 @@ def split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr
     """Split x along ``axis`` into this many equal parts, or at the indices ``parts``.
 
     Raises ShapeError if equal parts do not fit, for an axis known by name at the call; AxisError,
-    Unsupported for a number of parts that is no int.
+    Unsupported for a number of parts that is not an int.
 
     >>> import symdiff as sd
     >>> [part.shape for part in sd.split(sd.symbol("x", 6), [1, 3])]

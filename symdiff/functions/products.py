@@ -292,7 +292,7 @@ def _to_letters(operands: list[Any]) -> tuple[str, tuple[Any, ...]]:
             for k in axes
         ):
             raise TypeError(
-                f"einsum: {shortened(axes)} is no list of axes (numbers from 0 to 51, or ...): "
+                f"einsum: {shortened(axes)} is not a list of axes (numbers from 0 to 51, or ...): "
                 "write "
                 'einsum("ij,jk->ik", A, B) or einsum(A, [0, 1], B, [1, 2], [0, 2])'
             )

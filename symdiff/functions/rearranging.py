@@ -300,7 +300,7 @@ def append(x: Operand, values: Operand, /, axis: int | None = None) -> Expr:
 def array_split(x: Operand, parts: int | Sequence[int], /, axis: int = 0) -> list[Expr]:
     """Return parts of x along ``axis``: this many, or those between the indices ``parts``.
 
-    If the length is no multiple, the first parts are longer by one.  Raises the errors of
+    If the length is not a multiple, the first parts are longer by one.  Raises the errors of
     ``split``, but not for unequal parts.
 
     >>> import symdiff as sd
@@ -427,7 +427,7 @@ def roll(x: Expr, shift: Dim | Sequence[Dim], axis: Axis = None) -> Expr:
         length = x.shape[k]
         if not isinstance(moved, int | np.integer | Length):
             raise TypeError(
-                f"roll: shift {shortened(moved)} of type {type(moved).__name__} is no integer"
+                f"roll: shift {shortened(moved)} of type {type(moved).__name__} is not an integer"
             )
         if isinstance(moved, Length):
             up = not is_natural(-moved)
@@ -450,7 +450,7 @@ def sliding_window_view(x: Expr, window_shape: Dim | Sequence[Dim], axis: Axis =
     contributions of overlapping windows.  It is NumPy's function in ``numpy.lib.stride_tricks``.
 
     Raises ValueError for a length without windows, or for different numbers of lengths and axes,
-    TypeError for a length that is no integer.
+    TypeError for a length that is not an integer.
 
     >>> import symdiff as sd
     >>> x, w = sd.symbol("x", 8), sd.symbol("w", 3)
@@ -513,8 +513,8 @@ def _multiple_of_length(name: str, length: Dim, count: Dim) -> Dim:
 def tile(x: Expr, reps: Dim | Sequence[Dim]) -> Expr:
     """Return copies of x side by side, ``reps`` along each axis; missing axes are added in front.
 
-    Raises ValueError for a negative number, TypeError for one that is no integer, Unsupported if a
-    length is not expressible.
+    Raises ValueError for a negative number, TypeError for one that is not an integer, Unsupported
+    if a length is not expressible.
 
     >>> import symdiff as sd
     >>> sd.tile(sd.symbol("x", 3), (2, 2)).shape
@@ -672,7 +672,7 @@ def _pairs(x: Expr, values: object) -> list[tuple[Expr, Expr]]:
     """A pair of values for each axis."""
     rows = [list(v) if _is_row(v) else [v] for v in values] if _is_row(values) else [[values]]  # type: ignore[attr-defined]  # a row
     if len(set(map(len, rows))) > 1:
-        raise ValueError(f"pad: constant_values {described(values)} are no rows of one length")
+        raise ValueError(f"pad: constant_values {described(values)} are not rows of one length")
     table: NDArrayOfObjects = np.empty((len(rows), len(rows[0]) if rows else 1), dtype=object)
     for i, j in np.ndindex(table.shape):
         table[i, j] = as_expr(rows[i][j], "pad", "constant_values")

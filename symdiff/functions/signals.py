@@ -86,7 +86,8 @@ def convolve(a: Operand, v: Operand, /, mode: str = "full") -> Expr:
     must be the longer one, unless the names show which is: with "same" and "valid" a call raises
     otherwise.
 
-    Raises ShapeError for operands that are no vectors, ValueError for an empty one or another mode.
+    Raises ShapeError for operands that are not vectors, ValueError for an empty one or another
+    mode.
 
     >>> import symdiff as sd
     >>> a, v = sd.symbol("a", 5), sd.symbol("v", 3)
@@ -358,7 +359,7 @@ def irfft(
     if isinstance(n, Length):
         return _inverse_of_half(pair, n, place)
     if n < 1:
-        raise ValueError(f"irfft: {n} is no length")
+        raise ValueError(f"irfft: {n} is not a length")
     half = n // 2 + 1
     listed("irfft", half)
     weights = np.full(half, 2, np.int8)  # int8, so that float32 operands stay float32

@@ -311,7 +311,7 @@ def percentile(
 def searchsorted(table: Operand | Sequence[float], x: Operand, /, side: str = "left") -> Expr:
     """Return the number of elements of an ascending vector below x; with side "right", not above x.
 
-    Raises ShapeError for a table that is no vector, ValueError for another side.
+    Raises ShapeError for a table that is not a vector, ValueError for another side.
 
     >>> import symdiff as sd
     >>> sd.searchsorted([0.0, 1.0, 2.0], sd.symbol("x", 4)).shape
@@ -321,7 +321,9 @@ def searchsorted(table: Operand | Sequence[float], x: Operand, /, side: str = "l
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side {shortened(side)} is neither 'left' nor 'right'")
     if edges.ndim != 1:
-        raise ShapeError(f"searchsorted: a table of shape {shape_text(edges.shape)} is no vector")
+        raise ShapeError(
+            f"searchsorted: a table of shape {shape_text(edges.shape)} is not a vector"
+        )
     return opaque(opaque_ops.searchsorted_op(side == "right"), edges, values)
 
 

@@ -319,10 +319,10 @@ def _bessel(name: str, n: Operand, x: Operand) -> Expr:
 def jv(n: float, x: Operand, /) -> Expr:
     """Return J_n(x), the Bessel function of the first kind, for a real number n.
 
-    If n is no integer it is nan for x < 0.  It has derivatives of every order, which may be
+    If n is not an integer it is nan for x < 0.  It has derivatives of every order, which may be
     infinite at 0 then.  For real x it equals SciPy's ``jve``.
 
-    Raises ValueError for an n that is no number: there is no derivative by the order.
+    Raises ValueError for an n that is not a number: there is no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -337,8 +337,8 @@ def jv(n: float, x: Operand, /) -> Expr:
 def yv(n: float, x: Operand, /) -> Expr:
     """Return Y_n(x), the Bessel function of the second kind, for a real number n; nan for x < 0.
 
-    For real x it equals SciPy's ``yve``.  Raises ValueError for an n that is no number: there is no
-    derivative by the order.
+    For real x it equals SciPy's ``yve``.  Raises ValueError for an n that is not a number: there is
+    no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -351,8 +351,8 @@ def yv(n: float, x: Operand, /) -> Expr:
 def iv(n: float, x: Operand, /) -> Expr:
     """Return I_n(x), the modified Bessel function of the first kind, for a real number n.
 
-    If n is no integer it is nan for x < 0.  Raises ValueError for an n that is no number: there is
-    no derivative by the order.
+    If n is not an integer it is nan for x < 0.  Raises ValueError for an n that is not a number:
+    there is no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -365,7 +365,7 @@ def iv(n: float, x: Operand, /) -> Expr:
 def kv(n: float, x: Operand, /) -> Expr:
     """Return K_n(x), the modified Bessel function of the second kind; nan for x < 0.
 
-    Raises ValueError for an n that is no number: there is no derivative by the order.
+    Raises ValueError for an n that is not a number: there is no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -378,11 +378,11 @@ def kv(n: float, x: Operand, /) -> Expr:
 def ive(n: float, x: Operand, /) -> Expr:
     """Return ``e**-abs(x) * iv(n, x)``, which does not overflow, for a real number n.
 
-    If n is no integer it is nan for x < 0.  If n is an integer it is even or odd.  Where the two
-    sides of a derivative differ at x = 0, as in the first one of ``ive(0, x)``, it is 0 there.  All
-    derivatives keep their digits for large x.
+    If n is not an integer it is nan for x < 0.  If n is an integer it is even or odd.  Where the
+    two sides of a derivative differ at x = 0, as in the first one of ``ive(0, x)``, it is 0 there.
+    All derivatives keep their digits for large x.
 
-    Raises ValueError for an n that is no number: there is no derivative by the order.
+    Raises ValueError for an n that is not a number: there is no derivative by the order.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -395,7 +395,7 @@ def ive(n: float, x: Operand, /) -> Expr:
 def kve(n: float, x: Operand, /) -> Expr:
     """Return ``e**x * kv(n, x)``, which does not underflow, for a real number n; nan for x < 0.
 
-    All derivatives keep their digits for large x.  Raises ValueError for an n that is no number:
+    All derivatives keep their digits for large x.  Raises ValueError for an n that is not a number:
     there is no derivative by the order.
 
     >>> import symdiff as sd
@@ -439,7 +439,7 @@ def _polynomial(name: str, n: Operand, *operands: Operand) -> Expr:
 def eval_legendre(n: int, x: Operand, /) -> Expr:
     """Return P_n(x), Legendre's polynomial, orthogonal on [-1, 1]; derivatives are Gegenbauer's.
 
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -452,7 +452,7 @@ def eval_legendre(n: int, x: Operand, /) -> Expr:
 def eval_chebyt(n: int, x: Operand, /) -> Expr:
     """Return T_n(x), Chebyshev's polynomial of the first kind: ``cos(n * acos(x))`` on [-1, 1].
 
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -467,7 +467,7 @@ def eval_chebyu(n: int, x: Operand, /) -> Expr:
 
     The argument is ``x = cos(t)``.
 
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -480,7 +480,7 @@ def eval_chebyu(n: int, x: Operand, /) -> Expr:
 def eval_hermite(n: int, x: Operand, /) -> Expr:
     """Return H_n(x), the physicists' Hermite polynomial, orthogonal for the weight ``exp(-x**2)``.
 
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -493,7 +493,7 @@ def eval_hermite(n: int, x: Operand, /) -> Expr:
 def eval_hermitenorm(n: int, x: Operand, /) -> Expr:
     """Return He_n(x), the statisticians' Hermite polynomial, orthogonal for ``exp(-x**2 / 2)``.
 
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -506,7 +506,7 @@ def eval_hermitenorm(n: int, x: Operand, /) -> Expr:
 def eval_laguerre(n: int, x: Operand, /) -> Expr:
     """Return L_n(x), Laguerre's polynomial, orthogonal for the weight ``exp(-x)`` on x >= 0.
 
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -520,7 +520,7 @@ def eval_genlaguerre(n: int, alpha: Operand, x: Operand, /) -> Expr:
     """Return Laguerre's polynomial of order n and a real parameter; 0 gives ``eval_laguerre``.
 
     A derivative by the parameter raises NotDifferentiable.
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -534,7 +534,7 @@ def eval_gegenbauer(n: int, alpha: Operand, x: Operand, /) -> Expr:
     """Return Gegenbauer's polynomial of order n and a real parameter; 1/2 gives ``eval_legendre``.
 
     A derivative by the parameter raises NotDifferentiable.
-    Raises ValueError for an order n that is no integer >= 0.
+    Raises ValueError for an order n that is not an integer >= 0.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")

@@ -384,8 +384,8 @@ def inner(x: Operand, y: Operand, /) -> Expr:
 def multi_dot(arrays: Sequence[Operand], /) -> Expr:
     """Return the product of matrices as one contraction, in a good order; the ends may be vectors.
 
-    Raises ValueError for fewer than two operands, ShapeError if an operand is no matrix or lengths
-    differ.
+    Raises ValueError for fewer than two operands, ShapeError if an operand is not a matrix or
+    lengths differ.
 
     >>> import symdiff as sd
     >>> A, x = sd.symbol("A", (3, 3)), sd.symbol("x", 3)
@@ -399,7 +399,9 @@ def multi_dot(arrays: Sequence[Operand], /) -> Expr:
     words = []
     for k, x in enumerate(factors):
         if x.ndim != 2 and not (x.ndim == 1 and k in (0, last)):
-            raise ShapeError(f"multi_dot: operand {k} of shape {shape_text(x.shape)} is no matrix")
+            raise ShapeError(
+                f"multi_dot: operand {k} of shape {shape_text(x.shape)} is not a matrix"
+            )
         words.append(
             ((k, k + 1) if x.ndim == 2 else (k + 1,)) if k < last else (k, k + 1)[: x.ndim]
         )

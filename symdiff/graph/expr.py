@@ -131,8 +131,8 @@ class Expr(Node):
             )
         if isinstance(self.shape[0], str):
             raise Unsupported(
-                f"iteration over an axis of symbolic length {self.shape[0]}, which is no number of "
-                "turns for Python; functions of symdiff take all of an axis at once"
+                f"iteration over an axis of symbolic length {self.shape[0]}, which is not a number "
+                "of turns for Python; functions of symdiff take all of an axis at once"
             )
         return (self[i] for i in range(self.shape[0]))
 
@@ -562,7 +562,7 @@ def _operand(value: object) -> Any:
         return as_expr(value)
     if isinstance(value, str):
         raise TypeError(
-            f"{shortened(value)} is no number; x.shape[0] is a length, which can be computed "
+            f"{shortened(value)} is not a number; x.shape[0] is a length, which can be computed "
             "with, and sd.parse reads formulas"
         )
     return NotImplemented

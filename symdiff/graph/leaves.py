@@ -33,8 +33,8 @@ def symbol(name: str, shape: int | str | Sequence[Dim] = (), dtype: Dtype = floa
             name is a length or a symbol.
         dtype: ``float``, ``int`` or ``bool`` (or NumPy's names for them): real, integer or boolean.
 
-    Raises ValueError for a name that is no identifier or a bad length, TypeError for a complex or
-    other dtype.
+    Raises ValueError for a name that is not an identifier or a bad length, TypeError for a complex
+    or other dtype.
 
     >>> X = symbol("X", ("n", 3))
     >>> X.shape, X is symbol("X", ("n", 3))
@@ -124,7 +124,7 @@ def checked_dtype(dtype: object) -> Dtype:
         kind = np.dtype(dtype).kind  # type: ignore[call-overload]  # NumPy says what is none
     except TypeError:
         raise TypeError(
-            f"{shortened(dtype)} is no dtype: float, int or bool; lengths of several axes are a "
+            f"{shortened(dtype)} is not a dtype: float, int or bool; lengths of several axes are a "
             "tuple, "
             'symbol("x", (2, 3))'
         ) from None

@@ -196,7 +196,7 @@ class Length(str):
 
     def __rfloordiv__(self, other: Any) -> Any:
         if _is_int(other):
-            raise Unsupported(f"length: {other}//({self}) is no polynomial in lengths")
+            raise Unsupported(f"length: {other}//({self}) is not a polynomial in lengths")
         return self._leave_lengths(operator.floordiv, other, True)
 
     def __truediv__(self, other: Any) -> Any:
@@ -231,7 +231,7 @@ class Length(str):
 
     def __round__(self, digits: int | None = None) -> Length:
         if digits is not None and digits < 0:
-            raise Unsupported(f"round: {self} to {digits} digits is no polynomial in lengths")
+            raise Unsupported(f"round: {self} to {digits} digits is not a polynomial in lengths")
         return self
 
     def __trunc__(self) -> Length:
@@ -525,7 +525,9 @@ def _divide_exactly(length: Length, by: Length) -> Dim:
         quotient.append(term)
         rest = rest - _length(term) * by
     if rest.__class__ is not int or rest:
-        raise Unsupported(f"length: {length} is no multiple of {by}, so ({length})//({by}) is none")
+        raise Unsupported(
+            f"length: {length} is not a multiple of {by}, so ({length})//({by}) is none"
+        )
     return _length(*quotient)
 
 
@@ -589,7 +591,7 @@ def _parse(text: str) -> Dim:
     if text.isidentifier():
         return _length_by_name(text)
     if not text.isprintable():
-        raise ValueError(f"{text!r} is no polynomial in named lengths")
+        raise ValueError(f"{text!r} is not a polynomial in named lengths")
     if len(text) > _LONGEST:
         raise ValueError(f"a length of {len(text)} characters is too long to be read")
     # Names are taken literally: "lambda" is allowed, and no name is normalised.
@@ -599,7 +601,7 @@ def _parse(text: str) -> Dim:
     try:
         return _evaluate_tree(ast.parse(plain, mode="eval").body, meant)
     except (SyntaxError, TypeError, Unsupported, ZeroDivisionError):
-        raise ValueError(f"{text!r} is no polynomial in named lengths") from None
+        raise ValueError(f"{text!r} is not a polynomial in named lengths") from None
 
 
 def _evaluate_tree(tree: ast.expr, meant: Mapping[str, str]) -> Dim:

@@ -128,7 +128,7 @@ def decimal(text: str) -> Fraction:
     try:
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{text[:100]!r} is no decimal and no fraction") from None
+        raise ValueError(f"{text[:100]!r} is neither a decimal nor a fraction") from None
 
 
 # Guard: with two more digits the number itself would fill the memory.

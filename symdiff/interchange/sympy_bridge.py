@@ -100,7 +100,7 @@ def from_sympy(expr: object) -> Expr:
     if isinstance(expr, bool | int | float | Fraction):
         return as_expr(expr)
     if not isinstance(expr, sp.Basic):
-        raise TypeError(f"from_sympy: {expr!r} is no SymPy object; for text use parse")
+        raise TypeError(f"from_sympy: {expr!r} is not a SymPy object; for text use parse")
     return lifted([expr])[0]
 
 

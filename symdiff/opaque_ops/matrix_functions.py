@@ -137,7 +137,7 @@ class Sqrtm(Opaque):
 
 
 def _transpose_of_value(op: Opaque, a: Expr) -> Expr | None:
-    """``f(A')`` as the transpose of ``f(A)``; None if ``a`` is no transpose."""
+    """``f(A')`` as the transpose of ``f(A)``; None if ``a`` is not a transpose."""
     back = matrix_transpose(a)
     transposed = len(a.args) == 1 and a.args[0] is back
     return matrix_transpose(opaque(op, back)) if transposed else None

@@ -57,7 +57,7 @@ def batch(
             symbol's shape with one more leading axis, of one length for all.
 
     Raises ShapeError for other shapes, Unsupported for custom functions, TypeError and ValueError
-    for keys that are no free symbols, ValueError without replacements.
+    for keys that are not free symbols, ValueError without replacements.
 
     >>> import symdiff as sd
     >>> A, x = sd.symbol("A", (3, 3)), sd.symbol("x", 3)

@@ -248,6 +248,7 @@ def fold(
         reshape(part(carry, i, j), shape)
         for (i, j), shape in zip(itertools.pairwise(ends), shapes, strict=True)
     ]
+    # A loop carries one array, so symbols become slices of it.
     (*outputs,) = replaced([*steps, *rows], dict(zip(carried, parts, strict=True)))
     body = _join_flat(outputs)
     (body,), params = captured([as_real(body)], carry, xs)

@@ -243,8 +243,8 @@ def while_loop(
             raise RuntimeError.
         return_steps: whether to return the pair of the last carry and the number of steps.
 
-    Raises TypeError if cond returns no condition, ValueError for a ``max_steps`` that is no natural
-    number, and the errors of ``scan``.
+    Raises TypeError if cond returns no condition, ValueError for a ``max_steps`` that is not a
+    natural number, and the errors of ``scan``.
 
     >>> import symdiff as sd
     >>> a = sd.symbol("a")

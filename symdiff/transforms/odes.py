@@ -98,7 +98,7 @@ def odeint(
 
     A Function needs SciPy, and raises ConvergenceError if the steps do not reach the last time.
 
-    Raises ShapeError if ``rhs`` has another shape, or t is no vector; TypeError for another
+    Raises ShapeError if ``rhs`` has another shape, or t is not a vector; TypeError for another
     structure; ValueError for another method; Unsupported for events and dense output.
 
     >>> import symdiff as sd

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def _can_join(shapes: Sequence[Shape]) -> bool:
     """Whether to join arrays along their first axis, so that parts are plain slices."""
+    # Only known lengths: the sum of named ones would be the offset of each following part.
     rest = {shape[1:] for shape in shapes}
     return len(rest) == 1 and all(shape and isinstance(shape[0], int) for shape in shapes)
 
@@ -64,8 +65,10 @@ def unpacked(x: Expr, shapes: Sequence[Shape]) -> list[Expr]:
         ends = list(accumulate([shape[0] for shape in shapes], initial=0))
         return [part(x, i, j, x.ndim - len(shapes[0])) for i, j in pairwise(ends)]
     if _have_one_shape(shapes):
+        # The axis of the stack lies before those of a part, and after those of a batch.
         axis = x.ndim - len(shapes[0]) - 1
         return [squeeze(part(x, k, k + 1, axis), axis) for k in range(len(shapes))]
+    # Cotangents of a batch have leading axes, so offsets count along the last axis.
     lead, parts, start = x.shape[:-1], [], 0
     for shape in shapes:
         stop = start + product(shape)

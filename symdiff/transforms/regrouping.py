@@ -61,6 +61,7 @@ def regrouped(y: Expr, early: Collection[Expr]) -> tuple[Expr, dict[Expr, Expr]]
         if node in parts:
             coef, factors = parts[node]
             some = [x for x in factors if x in is_early]
+            # One early factor alone is a value that the loop has anyway.
             if len(some) + (coef != 1) > 1 and some:
                 one = combine("multiply", [(coef, product(some))])
                 rest = [done[x] for x in factors if x not in is_early]
@@ -93,6 +94,7 @@ def _factors(
     while stack:
         x = stack.pop()
         if x in is_early or (reads[x] > 1 and x is not node):
+            # A product with other readers is computed for them, so its factors stay together.
             factors.append(x)
         elif isinstance(x.op, ops.Sum) and _is_scaled(x):
             coef = number.times(coef, x.op.coefs[0])

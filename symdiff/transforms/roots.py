@@ -241,7 +241,7 @@ class _SolutionRule(JointStatement):
     def excess(self, tangents: Mapping[int, Flow]) -> Flow | None:
         """The tangent of the body for tangents of params; keys are indices of operands."""
         o = self.op().opened
-        # Operand 0 is the start or the right side: it is no parameter of the body.
+        # Operand 0 is the start or the right side: it is not a parameter of the body.
         seeds = {o.params[k - 1]: t for k, t in tangents.items() if k}
         if not seeds:
             return None

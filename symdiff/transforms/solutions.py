@@ -64,7 +64,7 @@ def root(
             scipy.optimize.brentq(F, 0, 9)``.  Newton's method starts from its result.
         max_steps: the maximum number of Newton steps.
 
-    Raises ShapeError if f(x) has another shape than x0, TypeError if it is no expression or has
+    Raises ShapeError if f(x) has another shape than x0, TypeError if it is not an expression or has
     another structure, ValueError if it does not contain x, or for a solver with a tuple or dict.
 
     >>> import symdiff as sd
@@ -123,7 +123,7 @@ def minimize(
             ``lambda f, x0, gradient: scipy.optimize.minimize(f, x0, jac=gradient).x``
         max_steps: the maximum number of Newton steps.
 
-    Raises ShapeError if f(x) has another shape than (), TypeError if it is no expression,
+    Raises ShapeError if f(x) has another shape than (), TypeError if it is not an expression,
     ValueError if it does not contain x, or for a solver with a tuple or dict.
 
     >>> import symdiff as sd
@@ -163,7 +163,7 @@ def linear_solve(
         max_steps: the maximum number of products; by default ten times the number of elements of b.
 
     Raises ValueError for another method and for a matvec that is not visibly linear, ShapeError if
-    matvec(x) has another shape than b, TypeError if it is no expression.  A Function raises
+    matvec(x) has another shape than b, TypeError if it is not an expression.  A Function raises
     ConvergenceError rather than return a value that is not a solution.
 
     >>> import symdiff as sd

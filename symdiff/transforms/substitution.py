@@ -41,7 +41,7 @@ def substitute(
         replacements: values, arrays or expressions by symbol, or by the name of a free symbol;
             lists are the rows of an array.  Symbols that the outputs do not contain are ignored.
 
-    Raises TypeError for a key that is no symbol, ValueError for a name that no free symbol has,
+    Raises TypeError for a key that is not a symbol, ValueError for a name that no free symbol has,
     ShapeError for a value of another shape, or a symbolic length bound to two lengths.
 
     >>> import symdiff as sd

@@ -32,6 +32,7 @@ def like(tree: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(tree, dict):
         return type(tree)((key, like(branch, leaves)) for key, branch in tree.items())
     if isinstance(tree, tuple | list):
+        # A named tuple takes its fields one by one, other sequences take all at once.
         branches = [like(branch, leaves) for branch in tree]
         return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
     return next(leaves)

@@ -46,6 +46,7 @@ def repeated(
     params = [*captures.values()]
     op = steps_op(condition, body, carry, params, max_steps)
     count = opaque(op, init, *captures)
+    # The number of steps is piecewise constant: derivatives are those of a scan of fixed length.
     start, n = named_dummy("init", carry.shape), free_length(names(topological([body, carry])))
     last = _last_carry(trajectory(body, carry, start, {}, {}, n), n)
     operands = {start: init, **{symbol: x for x, symbol in captures.items()}}

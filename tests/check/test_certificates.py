@@ -159,7 +159,7 @@ def test_other_functions_and_ranges_are_refused():
         (ValueError, "dtype", lambda: check.certify(F, {x: (0, 1)}, dtype="float16")),
         (
             TypeError,
-            r"is no Function; numeric\.lower\(f, \[x, y\]\) makes one",
+            r"is not a Function; numeric\.lower\(f, \[x, y\]\) makes one",
             lambda: check.certify("x*sin(y)", {x: (1, 2), "y": (-3, 3)}),
         ),
     )

@@ -64,7 +64,7 @@ def test_the_error_is_a_bound(name):
 
 
 def test_the_bound_is_a_test():
-    """Planted: without the last coefficients, or without consistency, the error is no bound."""
+    """Planted: without the last coefficients, or without consistency, the error is not a bound."""
 
     def bounded():
         x, right = 0.1, 0

@@ -193,7 +193,7 @@ def test_float32_is_written_with_few_digits_that_are_enough(value):
 
 
 def test_a_value_that_the_dtype_lacks_keeps_its_digits():
-    assert number(0.1, "float32") == "0.1"  # the double, which is no float32
+    assert number(0.1, "float32") == "0.1"  # the double, which is not a float32
     assert float(number(0.1 + 2**-54, "float32")) == 0.1 + 2**-54
 
 
@@ -256,7 +256,7 @@ def test_nothing_in_a_page_is_read_as_a_formula():
 
 def strict(text):
     def refused(name):
-        raise AssertionError(f"{name} is no JSON")
+        raise AssertionError(f"{name} is not JSON")
 
     return json.loads(text, parse_constant=refused)
 

@@ -470,7 +470,7 @@ def test_text_and_table():
     [
         (lambda x: float(x), lambda x: float(x), {"x": ()}, TypeError, "neither"),
         (lambda x: x, lambda x: x, None, ValueError, "give inputs"),
-        ("x", {}, None, TypeError, "no formula"),
+        ("x", {}, None, TypeError, "not a formula"),
         (sd.symbol("v", "n"), "v", None, ValueError, "symbolic shape"),
         (sd.symbol("k", dtype=int), "k", None, ValueError, "data"),
         ("x", "y", {"x": ()}, ValueError, "no input is named y"),

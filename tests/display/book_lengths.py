@@ -65,7 +65,7 @@ def derivatives(formula: Formula) -> dict[str, list[tuple[str, ...]]]:
 
 
 def length(text: str) -> int:
-    """Count the characters that are no blanks."""
+    """Count the characters that are not blanks."""
     return len("".join(text.split()))
 
 

@@ -47,7 +47,7 @@ def test_the_root_of_a_square_is_shown():
 
 
 def test_equal_factors_of_a_sum_of_products_are_counted():
-    """A factor that one term has twice is no factor of all terms with that power."""
+    """A factor that one term has twice is not a factor of all terms with that power."""
     columns, rows = sd.sum(w, axis=0), sd.sum(w, axis=1)[:, None]
     root = sd.sqrt(w * w + 1)
     for f in (w * root * (w * columns) + w * rows, w * (w * root) * columns - w * w * rows):

@@ -23,7 +23,7 @@ from tests.support.strategies import FAMILIES, programs
 
 # Values in two orders of evaluation, of programs that may cancel some digits.
 ROUNDING = 1e-8
-NOT_READ = "!= "  # a product over all others is no loop here
+NOT_READ = "!= "  # a product over all others is not a loop here
 LARGEST = 250  # nodes of what is written in full
 
 

@@ -55,7 +55,7 @@ formulas = st.recursive(leaves, _extended, max_leaves=14)
 
 
 def readable(expr):
-    """A nan is no number's equal, and numbers of more than a thousand digits are not read."""
+    """A nan is not a number's equal, and numbers of more than a thousand digits are not read."""
     text = sd.text(expr)
     return "nan" not in text and "inf" not in text and "0x" not in text
 
@@ -191,7 +191,7 @@ def test_the_text_of_a_derivative_is_that_of_what_it_reads_as(expr):
 
 @sample(15)
 @example(sd.log(y**x), 3)  # a product with a coefficient
-@example(sd.sin(x**x), 2)  # a strong product of factors that are no symbols
+@example(sd.sin(x**x), 2)  # a strong product of factors that are not symbols
 @given(st.recursive(leaves, _extended, max_leaves=5), st.integers(2, 4))
 def test_so_is_that_of_higher_derivatives(expr, order):
     survives(sd.diff(expr, x, order))

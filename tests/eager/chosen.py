@@ -27,7 +27,7 @@ ours = pytest.mark.skipif(ORACLE != "numeric", reason="not what PyTorch does")
 
 def check(t, expected, rtol=1e-5, atol=1e-7):
     """``t`` has the shape and the values of ``expected``; nan equals nan."""
-    assert isinstance(t, torch.Tensor), f"{t!r} is no tensor"
+    assert isinstance(t, torch.Tensor), f"{t!r} is not a tensor"
     expected = np.asarray(expected)
     assert tuple(t.shape) == expected.shape, f"{t!r} has not the shape of {expected!r}"
     np.testing.assert_allclose(t.detach().numpy(), expected, rtol=rtol, atol=atol)

@@ -1302,7 +1302,7 @@ def disagreement(row, case, dtype, found, expected, exponents, double=None):
     In single precision the facts may be closer to PyTorch's in ``double`` precision instead.
     """
     by_label = {f.label: f for f in found}
-    # What PyTorch cannot differentiate, though it computes it, is no fact about derivatives.
+    # What PyTorch cannot differentiate, though it computes it, is not a fact about derivatives.
     limited = bool(expected) and expected[-1].label == "error" and len(expected) > 1
     ours_ended = found[-1] if found and found[-1].label == "error" else None
     for e, exponent in zip(expected, exponents, strict=True):

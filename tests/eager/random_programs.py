@@ -1145,7 +1145,7 @@ class Maker:
     def put(self, call, args, outs=(), kw=None):
         """Add a step; its results as later steps may refer to them.
 
-        ``outs`` are what is known of each, or words for what is no operand of others.
+        ``outs`` are what is known of each, or words for what is not an operand of others.
         """
         step = {"call": call, "args": reference(list(args))}
         if kw:
@@ -1479,7 +1479,7 @@ class Maker:
         return call, [y], BINARY[IN_PLACE_BINARY[call]](x.memory, y.memory)[0]
 
     def fill(self, x):
-        """In-place operations that are no arithmetic: call, arguments, size of the values."""
+        """In-place operations that are not arithmetic: call, arguments, size of the values."""
         call, value = self.rng.choice(FILLING), self.number()
         if call == ".copy_":
             y = self.other(x, x.shape)

@@ -88,7 +88,7 @@ def read(path):
 
 
 def checksum(row):
-    """Of a row's operands: facts of other operands are no facts."""
+    """Of a row's operands: facts of other operands are not facts."""
     text = repr(
         [
             (c.name, c.layout, c.orders, [a.tolist() for a in op_table.arrays_of(row, c)])

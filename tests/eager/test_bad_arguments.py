@@ -323,7 +323,7 @@ def test_exceptions_of_the_users_functions_stay():
     def fails(x):
         return x + None
 
-    with pytest.raises(TypeError, match="unsupported operand"):  # and 2 is no bool
+    with pytest.raises(TypeError, match="unsupported operand"):  # and 2 is not a bool
         torch.autograd.functional.jacobian(fails, t, create_graph=2)
     with pytest.raises(TypeError, match="unsupported operand"):
         torch.func.vmap(fails)(t)

@@ -375,7 +375,7 @@ TAKING = {
 @pytest.mark.parametrize("taking", TAKING)
 @pytest.mark.parametrize("what", NO_NUMBERS)
 def test_what_is_no_number_is_refused(what, taking):
-    # PyTorch's errors of one object that is no number, and of more elements than one.
+    # PyTorch's errors of one object that is not a number, and of more elements than one.
     other = RuntimeError if "tensor" in taking or "masked_fill" in taking else TypeError
     with pytest.raises((TypeError, other)):
         TAKING[taking](NO_NUMBERS[what])

@@ -187,12 +187,12 @@ REFUSED = {
     "a number": (
         lambda: torch.func.scan(lambda c, x: (c, 1.0), S, V),
         TypeError,
-        r"f returned a structure with 1\.0, which is no Tensor",
+        r"f returned a structure with 1\.0, which is not a Tensor",
     ),
     "a number to start from": (
         lambda: torch.func.scan(lambda c, x: (c, None), 0.0, V),
         TypeError,
-        r"init is a structure with 0\.0, which is no Tensor",
+        r"init is a structure with 0\.0, which is not a Tensor",
     ),
     "an integer for a carry": (
         lambda: torch.func.scan(lambda c, x: (c, None), torch.tensor(1), V),
@@ -212,7 +212,7 @@ REFUSED = {
     "an array for xs": (
         lambda: torch.func.scan(lambda c, x: (c, None), S, np.ones(3)),
         TypeError,
-        r"xs are a structure with array.*which is no Tensor; as_tensor\(\) makes",
+        r"xs are a structure with array.*which is not a Tensor; as_tensor\(\) makes",
     ),
     "no length": (
         lambda: torch.func.scan(lambda c, x: (c, None), S),

@@ -138,12 +138,12 @@ REFUSED = {
     "a number to start from": (
         lambda: torch.func.root(lambda x: x - 1, 1.0),
         TypeError,
-        r"x0 is a structure with 1\.0, which is no Tensor",
+        r"x0 is a structure with 1\.0, which is not a Tensor",
     ),
     "times that are no Tensor": (
         lambda: torch.func.odeint(lambda y, t: y, S, [0.0, 1.0]),
         TypeError,
-        r"t is \[0\.0, 1\.0\], which is no Tensor",
+        r"t is \[0\.0, 1\.0\], which is not a Tensor",
     ),
     "values that decide": (
         lambda: torch.func.root(lambda x: x if x > 0 else -x, S),

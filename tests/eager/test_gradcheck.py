@@ -56,7 +56,7 @@ def test_right_derivatives_pass(name):
 
 
 def test_several_inputs_and_outputs():
-    """Rule 63: every pair is compared; what is no tensor, or needs no gradient, is passed on."""
+    """Rule 63: every pair is compared; what is not a tensor, or needs no gradient, is passed on."""
 
     def func(a, k, b, c):
         return a * b + k, (a / c).sum(), b.cumsum(0) * k

@@ -50,7 +50,7 @@ GIVEN = {
 EXTREME = {
     "div": "the reciprocal of a subnormal number is infinite",
     "softmax": "kernels give nan beside inf, as PyTorch does",
-    "bce": "these are no probabilities",
+    "bce": "these are not probabilities",
     "turned_mm": "BLAS may add the terms of a transposed operand in another order",
 }
 # What an expression does not say: the kernel does.

@@ -2,8 +2,8 @@
 
 Programs multiply two walks of casts and of steps that are exact in any precision, and weigh the
 product: whatever a derivative is, it is a product of two numbers, rounded once, and sent through
-casts.  So the order of operations is no excuse, and results agree bit by bit with what NumPy gives
-when the passes are written down by hand.
+casts.  So the order of operations is not an excuse, and results agree bit by bit with what NumPy
+gives when the passes are written down by hand.
 """
 
 import pickle

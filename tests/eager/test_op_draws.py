@@ -20,7 +20,7 @@ from tests.eager.op_table import listed
 from tests.support.cases import all_cases
 
 WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32")
-# Rows of selections that say a dtype themselves, or write numbers that are no integers.
+# Rows of selections that say a dtype themselves, or write numbers that are not integers.
 SAY_A_DTYPE = ("to float64", "float", "double", "half", "type_as", "long", "int", "bool")
 SELECTING = [
     row

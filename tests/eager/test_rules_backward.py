@@ -564,7 +564,7 @@ def test_setting_grad():
     ],
 )
 def test_setting_a_wrong_grad(wrong, error):
-    """Rule 18: RuntimeError for shape, dtype and itself, TypeError for what is no tensor."""
+    """Rule 18: RuntimeError for shape, dtype and itself, TypeError for what is not a tensor."""
     x = leaf([1.0, 2.0])
     with pytest.raises(error):
         x.grad = wrong(x)

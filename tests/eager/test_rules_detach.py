@@ -292,7 +292,7 @@ def test_setting_data_keeps_the_grad():
 
 
 def test_clone_of_a_leaf_and_its_grad():
-    """Rule 30: a clone is no leaf and has no ``.grad``; its strides are those of the source."""
+    """Rule 30: a clone is not a leaf and has no ``.grad``; its strides are those of the source."""
     x = leaf([[1.0, 2.0], [3.0, 4.0]])
     y = x.clone()
     assert not y.is_leaf

@@ -89,7 +89,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_dtypes_refuse(name):
-    """Rules 57-60: what has no dtype, no common one, or is no number."""
+    """Rules 57-60: what has no dtype, no common one, or is not a number."""
     refused(REFUSED[name])
 
 

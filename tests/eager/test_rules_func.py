@@ -342,7 +342,7 @@ def test_what_argnums_refuse(x, y):
 
 
 def test_what_has_aux_refuses(x):
-    """Rule 62: what is no pair."""
+    """Rule 62: what is not a pair."""
     says = r"should be a tuple: \(output, aux\)"
     refused(
         (RuntimeError, says, lambda: func.grad(cubes, has_aux=True)(x)),
@@ -442,7 +442,7 @@ def test_recording_off(x):
 
 
 def test_values_may_decide(x):
-    """Data-dependent Python is no problem outside of vmap."""
+    """Data-dependent Python is not a problem outside of vmap."""
 
     def f(a):
         for _ in range(3):

@@ -393,7 +393,7 @@ def saving(*tensors):
 
 
 def not_differentiable(ctx, x):
-    """Marks what is no tensor."""
+    """Marks what is not a tensor."""
     ctx.mark_non_differentiable(3)
     return x
 
@@ -519,7 +519,7 @@ def test_dirty_without_record():
 
 
 def test_one_gradient_per_argument():
-    """Rule 45: None for what is no Tensor; extra trailing Nones are allowed."""
+    """Rule 45: None for what is not a Tensor; extra trailing Nones are allowed."""
     x = leaf([1.0])
     check_backward(
         function(lambda ctx, x, k: x * k, lambda ctx, g: (g, None, None, None)).apply(x, 2).sum(),
@@ -686,7 +686,7 @@ def test_gradients_are_not_what_the_program_holds():
 
 
 def test_needs_input_grad():
-    """Rule 46: per argument, also of those that are no Tensors."""
+    """Rule 46: per argument, also of those that are not Tensors."""
     seen = []
     F = function(
         lambda ctx, a, k, b: a * k * b,

@@ -91,7 +91,7 @@ OTHERWISE = {
     "sigmoid": _SATURATED,
     "F.sigmoid": _SATURATED,
     "rsqrt": "the sign of an infinite derivative at -0.0",
-    "x ** 1.5": "a power of -inf is nan where the exponent is no integer",
+    "x ** 1.5": "a power of -inf is nan where the exponent is not an integer",
     "sqrt(x * x)": "sqrt(x**2) is |x|, also at infinities",
     "hypot": "sqrt(x**2 + y**2) of tiny numbers in single precision",
     "F.gelu": "x * cdf(x) at inf is inf in single precision, too",

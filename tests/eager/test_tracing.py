@@ -370,7 +370,7 @@ def test_what_the_function_makes_of_numbers_is_a_constant_that_it_may_read():
 
 
 def test_an_index_out_of_bounds_is_noticed_when_the_program_runs():
-    """In traces, where indices have no values yet; negative ones are no row of another slice."""
+    """In traces, where indices have no values yet; negative ones are not a row of another slice."""
     gather = torch.compile(lambda x, i: x.gather(0, i))
     x = torch.arange(3.0)
     assert gather(x, torch.tensor([1])).tolist() == [1.0]

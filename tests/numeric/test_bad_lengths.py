@@ -136,7 +136,11 @@ ROWS = {
         "'n'.*; n is a length, which is learnt from the shape of v",
         lambda: F(ones(3), ones(3), n=3),
     ),
-    "a length as data": (ValueError, "bind: 'n' is no input; those are v, w", lambda: F.bind(n=3)),
+    "a length as data": (
+        ValueError,
+        "bind: 'n' is not an input; those are v, w",
+        lambda: F.bind(n=3),
+    ),
     "a length to substitute": (
         ValueError,
         "'n'.*; n is the length of an axis: give a value for v",
@@ -180,7 +184,7 @@ ROWS = {
     ),
     "elements one by one": (
         Unsupported,
-        "axis of symbolic length n, which is no number of turns",
+        "axis of symbolic length n, which is not a number of turns",
         lambda: list(v),
     ),
     "a rank": (

@@ -46,7 +46,7 @@ def test_grad_refuses():
     refused(
         (sd.ShapeError, "grad: needs one scalar output", lambda: nm.lower(w * 2, w).grad(WT)),
         (sd.ShapeError, "hvp: needs one scalar output", lambda: nm.lower(w * 2, w).hvp(WT, WT)),
-        (ValueError, "grad: 'z' is no input", lambda: G.grad(WT, wrt="z")),
+        (ValueError, "grad: 'z' is not an input", lambda: G.grad(WT, wrt="z")),
         (
             sd.NotDifferentiable,
             "grad: input k",
@@ -169,8 +169,8 @@ def test_bound_data_keeps_the_dtype_of_a_call(dtype):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: F.bind(z=1), ValueError, "bind: 'z' is no input; those are X, w, bias"),
-        (lambda: F.bind({x: 1}), ValueError, "bind: x is no input"),
+        (lambda: F.bind(z=1), ValueError, "bind: 'z' is not an input; those are X, w, bias"),
+        (lambda: F.bind({x: 1}), ValueError, "bind: x is not an input"),
         (lambda: F.bind({w: WT}, w=WT), TypeError, "w is given twice"),
         (
             lambda: F.bind(w=np.ones(2)),
@@ -252,7 +252,7 @@ def test_backward_of_some_inputs_at_points():
 def test_backward_refuses_wrt():
     _, kept = F.forward(XT, WT, 0.1)
     refused(
-        (ValueError, "backward: 'z' is no input", lambda: F.backward(kept, 1.0, wrt="z")),
+        (ValueError, "backward: 'z' is not an input", lambda: F.backward(kept, 1.0, wrt="z")),
         (
             sd.ShapeError,
             "accumulate: w",

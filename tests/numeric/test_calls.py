@@ -430,7 +430,7 @@ def test_functions_that_a_small_call_runs(count, length, kind):
     F, G = nm.lower(sd.sum(y * y), xs), nm.lower(y, xs)
     args = [np.full(3, 1.5, kind) for _ in xs]
     kept, one = G.forward(*args)[1], np.ones(3, kind)
-    # A kind is asked of each argument that is no array of doubles.
+    # A kind is asked of each argument that is not an array of doubles.
     more = count if kind is np.float32 else 0
     for method, arguments, most in (
         (F, args, 8 + more),

@@ -28,7 +28,7 @@ def test_the_position_of_an_error_is_marked(run):
         (["eval", "sn(x)"], "sn is not a function here; did you mean sin?"),
         (["eval", "xy(x)"], "xy is not a function here; write * between factors"),
         (["diff", "x^2", "x"], "a power is written **"),
-        (["diff", "", "x"], "an empty text is no formula"),
+        (["diff", "", "x"], "an empty text is not a formula"),
         (["diff", "x > 0", "x", "--at", "y=1"], "y does not occur"),
         (["diff", "x*y", "x", "--at", "x=1"], "no value for y"),
         (["diff", "x*x", "x", "--at", "x=z"], "depends on z"),

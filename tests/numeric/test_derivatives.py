@@ -119,7 +119,7 @@ def test_integer_inputs_have_no_derivatives():
         ),
         (
             ValueError,
-            "hessian: 'z' is no input; those are x, y, k",
+            "hessian: 'z' is not an input; those are x, y, k",
             lambda: G.hessian(2.0, 0.0, 3, wrt="z"),
         ),
         (

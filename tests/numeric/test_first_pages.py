@@ -1,4 +1,4 @@
-"""Statements of README, the tour and the page on installation that are no doctests."""
+"""Statements of README, the tour and the page on installation that are not doctests."""
 
 import json
 import re

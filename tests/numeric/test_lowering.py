@@ -397,7 +397,8 @@ def test_a_source_compiles_by_itself(flavour):
 
 
 def test_a_factor_of_one_keeps_its_brackets():
-    # the sum of one operand with coefficient 1 is no spelling of ours, but an op that can be built
+    # the sum of one operand with coefficient 1 is not a spelling of ours, but an op that can be
+    # built
     x, y = sd.symbols("x y")
     alone = make(ops.sum_op(0, (1,)), (x + y,), (), float)
     assert nm.lower(alone * y, (x, y))(2.0, 3.0) == 15.0

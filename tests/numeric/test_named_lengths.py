@@ -607,9 +607,9 @@ def test_transforms(name):
 
 
 def test_texts_are_no_shifts_and_no_widths():
-    with pytest.raises(TypeError, match="roll: shift 'n' of type str is no integer"):
+    with pytest.raises(TypeError, match="roll: shift 'n' of type str is not an integer"):
         sd.roll(V, "n")
-    with pytest.raises(TypeError, match="roll: shift 'one' of type str is no integer"):
+    with pytest.raises(TypeError, match="roll: shift 'one' of type str is not an integer"):
         np.roll(V, "one")
     with pytest.raises(TypeError, match="pad: widths 'n' are not integers"):
         sd.pad(V, "n")

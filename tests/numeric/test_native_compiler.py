@@ -302,7 +302,7 @@ COMPILERS = {
     "says nothing": "exit 0",
     "no text": "printf '\\377\\376'; exit 0",
     "makes nothing": "echo cc 1",
-    "makes what is no library": 'echo cc 1; for x; do case $x in *.so) echo no > "$x";; esac; done',
+    "makes no library": 'echo cc 1; for x; do case $x in *.so) echo no > "$x";; esac; done',
     "hangs": "sleep 600",
     "hangs when it compiles": '[ "$2" = --version ] && echo cc 1 || sleep 600',
 }
@@ -501,7 +501,7 @@ def test_names_are_not_in_the_text(x, w, n):
     assume(len({x, w, n}) == 3)
     try:
         found = of_names(x, w, n)
-    except ValueError:  # words of Python are no names
+    except ValueError:  # words of Python are not names
         reject()
     plain = of_names("x", "w", "n")
     assert plain

@@ -45,7 +45,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def faulty(tmp_path, monkeypatch, place, small):
-    """Write the system's compiler, but for a fault at what is no short text."""
+    """Write the system's compiler, but for a fault at what is not a short text."""
     path, known = tmp_path / "faulty", compiler.compiler()
     real = known.command[0]
 

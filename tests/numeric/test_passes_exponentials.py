@@ -22,7 +22,7 @@ T = sd.symbol("T", (2, "n", 3))
 
 
 def forms(outputs, inputs):
-    """How the steps of a program are computed that are no leaves."""
+    """How the steps of a program are computed that are not leaves."""
     made = schedule(outputs, inputs)
     return [step.form for step in shares(made, [False] * made.length).steps if not step.leaf]
 
@@ -169,7 +169,7 @@ def test_shares_that_are_far_below_0_together_have_all_their_digits(dtype, more)
     """Exponentials lose digits long before shares do; those of rows beside them do not matter."""
     limit, eps = np.log(np.finfo(dtype).max), np.finfo(dtype).eps
     rows = [[-0.97, -1.03], [-0.9, -1.1], [-0.5, -1.04], [-3, -3.01], [0.4, 0.41], [1.1, 1.0]]
-    rows += [[0.9999, 0.99]]  # reciprocals of their sums are no normal numbers
+    rows += [[0.9999, 0.99]]  # reciprocals of their sums are not normal numbers
     for row in limit * np.array(rows):
         x = np.array([row, *([more] if more else [])], dtype)
         value, share = softmax(x)

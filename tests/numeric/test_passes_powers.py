@@ -16,7 +16,7 @@ x, y, A = sd.symbol("x", "n"), sd.symbol("y", "n"), sd.symbol("A", (2, "n"))
 
 
 def forms(f):
-    """How the steps of a program are computed that are no leaves."""
+    """How the steps of a program are computed that are not leaves."""
     inputs = sorted(f.free_symbols, key=lambda s: s.name)
     made = schedule([f], inputs)
     return [s.form for s in multiplied(made, [False] * made.length).steps if not s.leaf]

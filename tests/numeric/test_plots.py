@@ -177,7 +177,7 @@ def rows(picture, order):
 
 
 def wrong(picture, case, count=25):
-    """Drawn points that are no values of the derivatives."""
+    """Drawn points that are not values of the derivatives."""
     found = []
     for k, (ax, t, values) in enumerate(rows(picture, case.order)):
         low, high = ax.get_ylim()
@@ -408,7 +408,7 @@ def test_what_grows_without_a_pole_is_shown_to_its_end():
         (x, {"x": x, "at": [1, 2]}, TypeError, "not a mapping"),
         (x * sd.ones(9), {"x": x}, ValueError, "9 elements.*give some of them"),
         (math.sin, {"x": x}, TypeError, "sin has no formula"),
-        (object(), {"x": x}, TypeError, "is no formula"),
+        (object(), {"x": x}, TypeError, "is not a formula"),
         (math.sin, {}, TypeError, "needs the symbols"),
         (nm.lower([x, x], x), {"x": x}, ValueError, "2 outputs"),
         (sd.symbol("k", dtype=int) * x, {"x": "k", "at": {"x": 1}}, ValueError, "not real"),

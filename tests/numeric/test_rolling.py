@@ -87,7 +87,7 @@ def test_a_program_of_any_length_has_the_same_few_steps():
 
 
 def test_backward_of_many_terms_has_few_steps_too():
-    """What it is given is the vector, not the elements: these are no work to read again."""
+    """What it is given is the vector, not the elements: these are not work to read again."""
     n = 400
     x = sd.symbol("x", n)
     F = nm.lower(rosenbrock(elements(x)), x)

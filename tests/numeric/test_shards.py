@@ -446,11 +446,11 @@ def test_bad_input():
         ),
         (TypeError, r"give a list of its shards.*\[X\] is one", lambda: S(DATA["X"], ys, ws, 1.0)),
         (TypeError, "no argument for w, lam", lambda: S(rows, ys)),
-        (TypeError, "'v' is no input; those are", lambda: S(rows, ys, ws, v=1.0)),
+        (TypeError, "'v' is not an input; those are", lambda: S(rows, ys, ws, v=1.0)),
         (TypeError, "X is given twice", lambda: S(rows, ys, ws, 1.0, X=rows)),
         (TypeError, "4 arguments expected, 5 given", lambda: S(rows, ys, ws, 1.0, 2.0)),
         (ValueError, "X is in shards", lambda: S.value_and_grad(rows, ys, ws, 1.0, wrt=X)),
-        (ValueError, "'q' is no input", lambda: S.value_and_grad(rows, ys, ws, 1.0, wrt="q")),
+        (ValueError, "'q' is not an input", lambda: S.value_and_grad(rows, ys, ws, 1.0, wrt="q")),
         (TypeError, "1 tangents expected", lambda: S.hvp((ws, ws), rows, ys, ws, 1.0, wrt=[w])),
         (
             ShapeError,

@@ -192,5 +192,5 @@ def test_slopes_of_arrays_by_arrays_are_floats():
     found = make(beside.ravel().tolist())(*at.ravel().tolist())
     wanted = nm.interpret([body, slope], {x: at, a: beside})
     np.testing.assert_allclose(found, np.concatenate([y.ravel() for y in wanted]), rtol=1e-15)
-    unit = sd.jacobian(x, x)  # alone it is no array of floats
+    unit = sd.jacobian(x, x)  # alone it is not an array of floats
     assert nm.lower(unit + 0 * x[0, 0], x)(at).tolist() == np.eye(4).reshape(2, 2, 2, 2).tolist()

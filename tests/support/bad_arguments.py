@@ -175,7 +175,7 @@ SECONDS = 10  # seconds of processor time for one call
 _LIBRARY = tuple([str(Path(package.__file__).parent) for package in (sd, nm)])
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _NEVER = RecursionError, MemoryError, KeyError, AssertionError
-# Failed checks, and texts that contain the argument but are no formulas, are answers, too.
+# Failed checks, and texts that contain the argument but are not formulas, are answers, too.
 _ANSWERS = nm.check.GradcheckError, nm.check.GradientError, sd.ParseError
 # Python's own messages for calls whose arguments do not match the signature.
 _ARITY = re.compile(

@@ -22,7 +22,7 @@ def check_all(
 
     Raises AssertionError, which names each case that failed, from the first failure; and if there
     are fewer than ``least`` cases, so that none is lost when a table that generates them changes.
-    A module that cannot be imported is no failure of a case, and raises at once.
+    A module that cannot be imported is not a failure of a case, and raises at once.
     """
     failures: list[tuple[str, BaseException]] = []
     count = 0

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def check(f: Expr, env: Mapping[Expr, Array]) -> int:
-    """Compare the cotangent of every node; the number of nodes that were no symbols."""
+    """Compare the cotangent of every node; the number of nodes that were not symbols."""
     found = cotangents(f, weights(f))
     with mp.workdps(DIGITS):
         values = values_of(list(found.values()), env, HIGH)

@@ -297,7 +297,7 @@ OF_RANK_2 = Q_OF[:, :2] @ np.array([[1.0, 2.0, 0.5], [0.25, -1.0, 3.0]])
 
 
 def weighed(y):
-    """A sum of squares whose slopes are no rotation."""
+    """A sum of squares whose slopes are not a rotation."""
     return sd.sum(y**2 * np.arange(1.0, y.shape[-1] + 1))
 
 

@@ -92,7 +92,7 @@ REFUSED = [
             lambda: x ** "2",
         )
     ),
-    # Derivatives of what is no symbol.
+    # Derivatives of what is not a symbol.
     (ValueError, "empty", lambda: sd.grad([], x)),
     (TypeError, "not an expression", lambda: sd.grad(x, 2.0)),
     (sd.ShapeError, "shape", lambda: sd.vjp(v, v, x)),
@@ -155,7 +155,8 @@ def test_one_value_has_one_spelling(make, wanted):
     assert make() is wanted
 
 
-# Derivatives of what is no symbol -----------------------------------------------------------------
+# Derivatives of what is not a symbol
+# -----------------------------------------------------------------
 
 
 # Contractions -------------------------------------------------------------------------------------

@@ -441,7 +441,7 @@ def test_a_partial_without_a_decision_is_noticed(name, monkeypatch):
 
 
 def test_a_contraction_passes_on_where_its_value_is_used():
-    """In both modes: what a selection discards is no kink, though letters lie between."""
+    """In both modes: what a selection discards is not a kink, though letters lie between."""
     x = sd.symbol("x", 1)
     f = sd.sum(sd.maximum(2 * sd.maximum(x, x), x))
     z, mask = sd.symbol("z", 3), sd.symbol("mask", (2, 3))

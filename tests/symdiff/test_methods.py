@@ -203,7 +203,7 @@ R, M = sd.symbol("R"), numeric.lower([sd.symbol("R") ** 2], [sd.symbol("R")])
         (lambda: sd.symbol("u", positive=True), "nothing else is assumed"),
         (
             lambda: sd.symbol("A", 3, 3),
-            "3 is no dtype: float, int or bool; lengths of several axes",
+            "3 is not a dtype: float, int or bool; lengths of several axes",
         ),
         (lambda: sd.symbols("A B", 3, 3), 'a tuple, symbol("x", (2, 3))'),
         (lambda: M.grad(1.0, argnums=0), "wrt=[x, y]"),

@@ -213,7 +213,7 @@ def finite(last, xs, at):
 
 @pytest.mark.parametrize("n", [4, "n"])
 def test_what_a_mask_discards_stays_discarded(n):
-    """The root of a negative number is no derivative, wherever the loop computes it."""
+    """The root of a negative number is not a derivative, wherever the loop computes it."""
     z = sd.symbol("z", n)
 
     def body(c, z):

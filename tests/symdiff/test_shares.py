@@ -250,7 +250,7 @@ def test_order_four() -> None:
         slope = mp.diff(lambda z: mp.exp(mp.sin(z)) * mp.log(z) + z**5 / (1 + z**2), 0.7, 4)
         assert (
             abs(np.asarray(total, object)[()] - slope) < 1e-12
-        )  # 0.7 is no decimal fraction there
+        )  # 0.7 is not a decimal fraction there
 
 
 @pytest.mark.slow

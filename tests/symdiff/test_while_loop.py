@@ -91,7 +91,7 @@ def nested(m, loop, a, b):
 
 @loop(0.8, 5.0, steps=(3,))
 def masked(m, loop, a, b):
-    """The root of a negative number is no derivative."""
+    """The root of a negative number is not a derivative."""
 
     def body(c):
         return m.where(c > 3, m.sqrt(c + 1), a * c - 1)

@@ -1,1 +1,1 @@
-"""The NumPy bodies of ops that are no NumPy expression."""
+"""The NumPy bodies of ops that are not a NumPy expression."""

@@ -86,8 +86,8 @@ def opened() -> Iterator[Path | None]:
             reason = getattr(error, "strerror", None) or error
             kind = type(error) if isinstance(error, OSError) else OSError
             raise kind(
-                f"{FOLDER} is {given!r}, which is no folder that can be made and read: {reason}; "
-                "name another folder, or unset the variable"
+                f"{FOLDER} is {given!r}, which is not a folder that can be made and read: {reason}"
+                "; name another folder, or unset the variable"
             ) from error
         path = None
     if path is None:
@@ -199,7 +199,7 @@ def digest(*parts: bytes) -> str:
 
 def whole(path: Path) -> bytes | None:
     """What was written here to a file; None for one that is not of this user, or is damaged."""
-    # What is no file is not waited for, and no link is followed.
+    # What is not a file is not waited for, and no link is followed.
     flags = sum(getattr(os, f"O_{x}", 0) for x in ("NONBLOCK", "NOFOLLOW", "CLOEXEC", "BINARY"))
     try:
         number = os.open(path, os.O_RDONLY | flags)

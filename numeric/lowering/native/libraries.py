@@ -45,8 +45,8 @@ class Library:
 
     def __init__(self, path: Path) -> None:
         self._handle = _ctypes.dlopen(str(path), ctypes.DEFAULT_MODE)
-        # An array is no object that the collector of cycles knows: where a library is in one, the
-        # array goes when all methods ``__del__`` of the cycle have run, which may call what is
+        # An array is not an object that the collector of cycles knows: where a library is in one,
+        # the array goes when all methods ``__del__`` of the cycle have run, which may call what is
         # loaded.  A reference to the library itself would go before.
         self._owner = np.empty(0)
         closing = weakref.finalize(self._owner, _ctypes.dlclose, self._handle)

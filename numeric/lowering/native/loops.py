@@ -123,7 +123,7 @@ def _is_thin(step: Step, steps: Sequence[Step], side: int) -> bool:
 
 
 def _axis_op(step: Step) -> str | None:
-    """What a step does with the last axis of its operand, where that is no sum."""
+    """What a step does with the last axis of its operand, where that is not a sum."""
     if step.form == "softmax":
         return "softmax"
     return _AXIS_OPS.get(type(step.op)) if step.form == "kernel" else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class CPrinter(Printer):
     """Steps as expressions of C over ``real`` values."""
 
-    formulas = None  # type: ignore[assignment]  # formulas of C are no Python, see ``pointwise``
+    formulas = None  # type: ignore[assignment]  # formulas of C are not Python, see ``pointwise``
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
         self._begin(emitter, schedule)

@@ -45,7 +45,7 @@ class Cells(NamedTuple):
     cells: NDArray[np.int64]
 
     def at(self, names: Sequence[str]) -> str:
-        """The element at these places along the axes; raises ValueError where that is no sum."""
+        """The element at these places along the axes; raises ValueError where that is not a sum."""
         start, terms, found = self.cells.flat[0], [], np.zeros_like(self.cells)
         for axis, (name, count) in enumerate(zip(names, self.cells.shape, strict=True)):
             if count > 1:

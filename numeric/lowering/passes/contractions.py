@@ -47,7 +47,7 @@ class Term(NamedTuple):
 def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """The schedule with contractions that have taken in what only they read.
 
-    ``numbers`` says which values may be Python numbers, which are no arrays of weights.
+    ``numbers`` says which values may be Python numbers, which are not arrays of weights.
 
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule

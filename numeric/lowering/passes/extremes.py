@@ -27,8 +27,8 @@ class Reading(NamedTuple):
     """A contraction of ``scale`` times such a matrix.
 
     ``axis`` is summed over.  ``first``: whether the operand has it as its first one; None if there
-    is no operand.  ``turned``: whether the result is transposed.  ``strong``: whether zeros of the
-    matrix win over what is not finite.
+    is not an operand.  ``turned``: whether the result is transposed.  ``strong``: whether zeros of
+    the matrix win over what is not finite.
     """
 
     scale: Number

@@ -96,7 +96,7 @@ class _Powers:
         )
 
     def _exponent(self, v: int, base: int) -> int | None:
-        """To which exponent the base is a value; None for what is no power of it."""
+        """To which exponent the base is a value; None for what is not a power of it."""
         if v == base:
             return 1
         step = self._steps[v]

@@ -1,8 +1,8 @@
 """Which values a program may compute into memory that it keeps: nobody sees them when it is done.
 
 Fresh memory costs a fault for each of its pages, more than it takes to fill them.  A value is
-computed into memory of an earlier call if it is made here, if it is no result and no result views
-it, and if no function of the user's gets it, which could hold it for longer.
+computed into memory of an earlier call if it is made here, if it is not a result and no result
+views it, and if no function of the user's gets it, which could hold it for longer.
 """
 
 from __future__ import annotations

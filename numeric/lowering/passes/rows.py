@@ -46,7 +46,7 @@ _WORK = 10  # sums and products that a function of elements costs
 _TRIED = 4  # axes that are tried, those along which most is computed
 _KERNELS = 4  # passes over one schedule: each finds the kernels of one axis
 
-# The letters of a value's axes in one step; None where an axis is no row of the step.
+# The letters of a value's axes in one step; None where an axis is not a row of the step.
 Word = tuple[object, ...]
 
 
@@ -259,7 +259,7 @@ class _Axes:
         for step in schedule.steps:
             if step.leaf or step.weak or step.form == "rows":
                 continue
-            # Numbers have no rows; what is no arithmetic takes them as arrays, of whole axes.
+            # Numbers have no rows; what is not arithmetic takes them as arrays, of whole axes.
             weak = [self.steps[v].weak for v in step.operands]
             strong = [v for v, number in zip(step.operands, weak, strict=True) if not number]
             if any(numbers[v] for v in (*strong, *step.results)):

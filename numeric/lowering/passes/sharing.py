@@ -18,7 +18,7 @@ def own(schedule: Schedule, kept: int = 0) -> tuple[bool, ...]:
     """Which results have memory that the program makes, and that no result before them has.
 
     Views of arrays that nobody else gets are among them.  All others may be, or be views of, an
-    argument, a constant or another result; or are no arrays but weak numbers.  The last ``kept``
+    argument, a constant or another result; or are not arrays but weak numbers.  The last ``kept``
     results stay with the program: the others do not own what one of these may be a view of.
 
     >>> import symdiff as sd

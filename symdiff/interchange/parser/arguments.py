@@ -92,7 +92,7 @@ def declared(name: str) -> Declared:
 
 
 class Comparison(list[Any]):
-    """A list of one comparison: in index notation it means 1 or 0, so it is no array by itself."""
+    """A list of one comparison: 1 or 0 in index notation, so it is not an array by itself."""
 
 
 _COMPARISON = (
@@ -151,7 +151,7 @@ def argument(function: Declared, parameter: str, value: object) -> Any:
     if kind is Kind.DATA:
         return operand(value)
     raise ValueError(
-        "this argument is no formula: write a literal, or for the length of an axis its name in "
+        "this argument is not a formula: write a literal, or for the length of an axis its name in "
         "the shape of a given symbol"
     )
 

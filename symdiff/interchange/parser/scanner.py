@@ -71,7 +71,7 @@ _REMEDIES = {
     "^": "a power is written **, not ^",
     ".": "a formula has no attributes but .T and .mT",
     "{": "a formula has no sets",
-    "=": "a formula is no equation; == compares",
+    "=": "a formula is not an equation; == compares",
     "&": "write `and`",
     "|": "write `or`, or abs(x) for an absolute value",
     "~": "write `not`",
@@ -206,7 +206,7 @@ def scan(text: str, start: int, stop: int) -> list[Stretch]:
             level.begin(operand_start)
         after_operand, after_name = word in (")", "]"), False
     if not part.words:
-        fail(text, start, "an empty text is no formula")
+        fail(text, start, "an empty text is not a formula")
     return [*parts, part]
 
 
@@ -252,7 +252,7 @@ def normal(name: str) -> str:
 
 def _check_name(text: str, word: str, position: int, keywords: frozenset[str]) -> str:
     if not word.isidentifier():
-        fail(text, position, f"{word[:20]!r} is no name; powers are written x**2")
+        fail(text, position, f"{word[:20]!r} is not a name; powers are written x**2")
     name = normal(word)
     if name.startswith("__"):
         fail(text, position, "names that begin with two underscores are refused")

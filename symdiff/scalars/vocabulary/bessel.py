@@ -39,7 +39,7 @@ class Bessel(Transcendental):
     """A Bessel function with a constant real order n; nan for x < 0 unless n is an integer.
 
     The derivatives are half the sum or difference of the two neighbouring orders (DLMF 10.6.1 and
-    10.29.1).  They are valid at x = 0, too, where orders that are no integers may have infinite
+    10.29.1).  They are valid at x = 0, too, where orders that are not integers may have infinite
     ones.  A negative integer order equals the positive one up to the sign ``reflection`` (DLMF
     10.4.1, 10.27.1 and 10.27.3).
     """
@@ -111,7 +111,7 @@ class kv(Bessel):
 
 
 def _first_kind(function: Callable[..., mpf], n: mpf, x: mpf, infinity: mpf) -> mpf:
-    """J_n or I_n, infinite at 0 for a negative n that is no integer."""
+    """J_n or I_n, infinite at 0 for a negative n that is not an integer."""
     if mp.isinf(x):
         if isinstance(n, int):
             return infinity if x > 0 or n % 2 == 0 else -infinity
@@ -170,7 +170,7 @@ class Scaled(Ordered):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Return ``of`` for m = 0; raises Unsupported for a number that is no order."""
+        """Return ``of`` for m = 0; raises Unsupported for a number that is not an order."""
         m, n, x = args
         for order, kind in ((m, integer_order), (n, real_order)):
             if order.is_number:

@@ -89,7 +89,7 @@ def _kl_div_value(x: mpf, y: mpf) -> mpf:
 
 
 class log_ratio(Transcendental):
-    """log(x/y) of x, y >= 0, accurate for x near y and where x/y is no float; ∞ for y = 0."""
+    """log(x/y) of x, y >= 0, accurate for x near y and where x/y is not a float; ∞ for y = 0."""
 
     nargs = 2
     domain = _(lambda a, b: logical_and(positive(a), positive(b)))
@@ -107,7 +107,7 @@ def _log_ratio_value(x: mpf, y: mpf) -> mpf:
 
 
 class relative_difference(Transcendental):
-    """(x - y)/y, accurate for x near y; its derivative by y, -x/y², is no difference."""
+    """(x - y)/y, accurate for x near y; its derivative by y, -x/y², is not a difference."""
 
     nargs = 2
     domain = _(lambda a, b: nonzero(b))

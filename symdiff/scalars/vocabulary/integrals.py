@@ -48,7 +48,7 @@ class expn(Transcendental):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Return 1/(n - 1) at 0 for n > 1; raises Unsupported for a number that is no integer."""
+        """Return 1/(n - 1) at 0 for n > 1; raises Unsupported unless n is an integer."""
         n, x = args
         if not n.is_number:
             return None

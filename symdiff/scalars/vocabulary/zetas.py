@@ -70,7 +70,7 @@ class zeta_derivative(Ordered):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Return ζ for m = 0; raises Unsupported for a number that is no order."""
+        """Return ζ for m = 0; raises Unsupported for a number that is not an order."""
         super().eval(*args)
         m, s = args
         return zeta(s) if m == 0 else None
@@ -91,7 +91,7 @@ class hurwitz_zeta_derivative(Ordered):
 
     @classmethod
     def eval(cls, *args: sp.Expr) -> sp.Expr | None:
-        """Return ζ for m = 0; raises Unsupported for a number that is no order."""
+        """Return ζ for m = 0; raises Unsupported for a number that is not an order."""
         super().eval(*args)
         m, s, q = args
         return hurwitz_zeta(s, q) if m == 0 else None
