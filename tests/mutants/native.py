@@ -7,6 +7,15 @@ from tests.mutants.rows import Family
 _native = Family("native")
 FAMILIES = (_native,)
 
+# Loops --------------------------------------------------------------------------------------------
+
+_native(
+    "c-loops-read-lengths-by-name",
+    'return any(step.form == "size" for step in steps)',
+    "return False",
+    "test_lengths_of_axes_are_no_names_in_c[scalars-n]",
+)
+
 # Functions ----------------------------------------------------------------------------------------
 
 EXACT = "test_functions_are_exact_to_a_few_ulp"

@@ -286,6 +286,37 @@ def test_what_c_lacks_is_numpys_and_explain_says_so():
         assert "C" not in plain
 
 
+@pytest.mark.parametrize("name", ["n", "t", "k", "m", "in", "length"])
+@pytest.mark.parametrize("size", [(), (2,)], ids=["scalars", "arrays"])
+def test_lengths_of_axes_are_no_names_in_c(name, size):
+    """A length that the body computes with, called like a variable of the loop, or like nothing."""
+    s, v = sd.symbol("s", size), sd.symbol("v", name)
+
+    def body(a, _):
+        return a + 0.1 * sd.sum(sd.zeros(name) + sd.sum(a)), None
+
+    def twice(c, _):
+        return sd.scan(body, c, length=2)[0], None
+
+    start, values = np.ones(size), np.ones(4)
+    for last in (sd.scan(body, s, length=3)[0], sd.scan(twice, s, length=3)[0]):
+        f = sd.sum(last) + sd.sum(v)
+        F = nm.lower(f, [s, v], backend="native")
+        expected = nm.interpret(f, {s: start, v: values})
+        assert F(start, values) == pytest.approx(expected, rel=1e-13)
+        expected = nm.interpret(sd.grad(f, s), {s: start, v: values})
+        assert F.grad(start, values, wrt=s) == pytest.approx(expected, rel=1e-13)
+
+
+def test_a_program_of_scalars_computes_with_a_length():
+    s, v = sd.symbol("s"), sd.symbol("v", "n")
+    f = s
+    for _ in range(60):
+        f = sd.sin(f + 0.1 * sd.sum(sd.zeros("n") + s))
+    F = nm.lower(f, [s, v], backend="native")
+    assert F(1.0, np.ones(4)) == pytest.approx(nm.interpret(f, {s: 1.0, v: np.ones(4)}), rel=1e-13)
+
+
 def test_the_text_has_no_name_of_users():
     name = sd.symbol("größe")
     last = sd.scan(lambda c, _: (c * name, None), s, length=3)[0]

@@ -12,7 +12,7 @@ from numeric.lowering.texts import ATOM, POWER, Template, number_text
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numeric.lowering.names import Emitter
     from numeric.lowering.steps import Schedule, Step
@@ -96,8 +96,17 @@ def statement(printer: CPrinter, step: Step, text: Callable[[int], str]) -> str:
     return f"const real v{step.results[0]} = {inner};"
 
 
+def has_lengths(steps: Iterable[Step]) -> bool:
+    """Whether steps compute with the length of an axis, which not every function of C is given."""
+    return any(step.form == "size" for step in steps)
+
+
+def _no_length(dim: Dim) -> str:
+    raise AssertionError(f"a function of C that is not given the length {dim}")
+
+
 def weak_text(
-    printer: Printer, steps: Sequence[Step], v: int, length: Callable[[Dim], str] = str
+    printer: Printer, steps: Sequence[Step], v: int, length: Callable[[Dim], str] = _no_length
 ) -> str:
     """A number as it is written, ``length`` says how the length of an axis is."""
     texts: dict[int, str] = {}

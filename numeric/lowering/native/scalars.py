@@ -16,7 +16,7 @@ from numeric.lowering.native.compiler import FAST
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.libraries import library
 from numeric.lowering.native.loops import STATEMENTS, able
-from numeric.lowering.native.printer import CPrinter, statement, weak_text
+from numeric.lowering.native.printer import CPrinter, has_lengths, statement, weak_text
 from numeric.lowering.native.source import head
 from numeric.lowering.passes.lanes import PACKED
 from numeric.lowering.printers.entries import in_rows
@@ -36,6 +36,8 @@ def has_all(schedule: Schedule) -> bool:
     """Whether a program is one of many scalars, all of which C computes."""
     steps = [x for x in schedule.steps if not x.leaf and not x.weak]
     if len(steps) < LEAST or any(x.form == "array" for x in schedule.steps):
+        return False
+    if has_lengths(schedule.steps):
         return False
     known = schedule.definitions()
     if any(known[v].layout(v) != ((), float) for v in (*schedule.params, *schedule.results)):

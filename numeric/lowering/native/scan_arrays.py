@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from numeric.lowering.native.loops import able
-from numeric.lowering.native.printer import CPrinter, real, weak_text
+from numeric.lowering.native.printer import CPrinter, has_lengths, real, weak_text
 from numeric.lowering.passes.rolling import ELEMENTWISE
 from symdiff.graph import ops
 
@@ -263,6 +263,8 @@ def has_all(steps: Schedule) -> bool:
     if list(map(len, known_lengths)) != list(map(len, shapes)):
         return False
     if sum(map(math.prod, known_lengths)) > MOST or len(steps.steps) > _STEPS:
+        return False
+    if has_lengths(steps.steps):
         return False
     return all(x.leaf or x.weak or _is_able(x, known) for x in steps.steps) and all(
         x.form != "array" for x in steps.steps

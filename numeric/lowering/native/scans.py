@@ -18,7 +18,7 @@ from numeric.lowering.native.compiler import FAST, compiler
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.libraries import library
 from numeric.lowering.native.loops import able
-from numeric.lowering.native.printer import CPrinter, statement, weak_text
+from numeric.lowering.native.printer import CPrinter, has_lengths, statement, weak_text
 from numeric.lowering.native.scan_arrays import (
     WIDE,
     ArraySteps,
@@ -47,7 +47,7 @@ def has_all(steps: Schedule) -> bool:
     steps = as_real(steps)
     known = steps.definitions()
     own = [x for x in steps.steps if not x.leaf and not x.weak]
-    return all(x.form != "kernel" and able(x, known) for x in own)
+    return not has_lengths(steps.steps) and all(x.form != "kernel" and able(x, known) for x in own)
 
 
 def _flags(steps: Schedule) -> set[int]:
