@@ -125,9 +125,10 @@ def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
         return None
     if any(number_of(x) is None for x in args[: facts.orders]):
         return None
-    # SymPy would fold a float into a rounded one: exp(0.1 - x) into 1.1051709180756477*exp(-x).
+    # Only orders are numbers: SymPy would fold others, sech(-1) into sech(1), and a float into a
+    # rounded one, exp(0.1 - x) into 1.1051709180756477*exp(-x).
     symbols = [
-        kernel_symbol(k) if (n := number_of(x)) is None or isinstance(n, float) else sp.sympify(n)
+        sp.sympify(number_of(x)) if k < facts.orders else kernel_symbol(k)
         for k, x in enumerate(args)
     ]
     try:

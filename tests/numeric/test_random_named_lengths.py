@@ -368,8 +368,10 @@ def exact_at_every_length(program):
                 with pytest.raises(REFUSED):
                     named(*arrays)
             continue
-        with contextlib.suppress(*REFUSED):
-            same([last(*arrays)], [nm.lower(want[-1], known)(*arrays)])
+        # Zeros hold no slice that could say that their axis is too short for it.
+        if not (bent and not values[-1].free_symbols):
+            with contextlib.suppress(*REFUSED):
+                same([last(*arrays)], [nm.lower(want[-1], known)(*arrays)])
         try:
             found = named(*arrays)
         except REFUSED:
