@@ -24,7 +24,7 @@ from symdiff.display.forms import Need, element_of, is_stack, over
 from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
-from symdiff.display.writer import Writer
+from symdiff.display.writer import WithoutForm, Writer
 from symdiff.graph import ops
 from symdiff.graph.axes import letter_name, shape_text
 from symdiff.graph.expr import in_order, is_within
@@ -231,7 +231,24 @@ def _definition_lines(
     graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
 ) -> list[str]:
     """The lines, with those of ``named`` first."""
-    called = dict(graph.called)
+    while True:
+        called = dict(graph.called)
+        try:
+            lines_of_expr, unused = _lines_of_named(graph, roots, shape, named, prefix)
+        except WithoutForm as missing:  # a node that was made while the others were written
+            named = named | {missing.node}
+            continue
+        finally:
+            graph.called = called
+        if not unused:
+            return lines_of_expr
+        named = named - unused
+
+
+def _lines_of_named(
+    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
+) -> tuple[list[str], set[Expr]]:
+    """The lines, and those of ``named`` that no line uses."""
     used: list[set[Expr]] = []
     order: list[Expr] = []
     names = (name for k in count(1) if (name := f"{prefix}{k}") not in graph.taken)
@@ -246,16 +263,11 @@ def _definition_lines(
         order.append(node)
     graph.used = set()
     lines_so_far.append(_result_line(graph, roots, shape))
-    graph.called = called
     wanted = set(graph.used)
     for node, inside in zip(reversed(order), reversed(used), strict=True):
         if node in wanted:
             wanted |= inside
-    if wanted.issuperset(order):
-        return lines_so_far
-    return _definition_lines(
-        graph, roots, shape, named & wanted, prefix
-    )  # the text uses fewer names
+    return lines_so_far, set(order) - wanted
 
 
 def _result_line(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:

@@ -124,6 +124,14 @@ def _is_softmax(node: Expr) -> bool:
     return isinstance(total.op, opaque_ops.LogSumExp) and total.args[0] is x.args[0]
 
 
+class WithoutForm(Exception):  # no error: the node gets a name
+    """Raised for an array that is an argument and has no form as a whole."""
+
+    def __init__(self, node: Expr) -> None:
+        super().__init__()
+        self.node = node
+
+
 class Writer:
     """Builds the forms of nodes in a notation."""
 
@@ -168,7 +176,8 @@ class Writer:
         if isinstance(node.op, opaque_ops.Prod):
             form = self._product_by_index(node.op, node, fresh) or form
         if form is None or not self.is_whole(form):
-            assert not node.shape, node
+            if node.shape:
+                raise WithoutForm(node)
             form = self._element(node, (), fresh)
         return form
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 import symdiff as sd
+from symdiff.display import printing
 from tests.support.budget import sample
 from tests.support.oracles import inputs_of
 from tests.support.strategies import FAMILIES, programs
@@ -54,3 +55,13 @@ def test_random_formulas(family):
                 assert not missing(expr)
 
     run()
+
+
+def test_an_argument_gets_a_name_when_it_is_needed(monkeypatch):
+    """Also one that is made while others are written, whose need nothing could foresee."""
+    A, v = sd.symbol("A_needed", (3, 4, 5)), sd.symbol("v_needed", 5)
+    expr = sd.sum(sd.solve(sd.einsum("ijk,k->ij", A, v)[:, :3] * 2, sd.ones(3)))
+    foreseen = sd.text(expr)
+    assert foreseen.startswith("t1[")
+    monkeypatch.setattr(printing.Graph, "_arguments_to_name", lambda graph: set())
+    assert sd.text(expr) == foreseen
