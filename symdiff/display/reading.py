@@ -125,11 +125,14 @@ def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
         return None
     if any(number_of(x) is None for x in args[: facts.orders]):
         return None
-    # Only orders are numbers: SymPy would fold others, sech(-1) into sech(1), and a float into a
-    # rounded one, exp(0.1 - x) into 1.1051709180756477*exp(-x).
+    # SymPy would fold a float into a rounded one, exp(0.1 - x) into 1.1051709180756477*exp(-x), and
+    # sech(-1) into sech(1).  Next to other operands a number folds conditions, 1 == 0.
+    numbers = [number_of(x) for x in args]
+    alone = None not in numbers[facts.orders :]
+    keeps = [not (alone or n is None or isinstance(n, float)) for n in numbers]
     symbols = [
-        sp.sympify(number_of(x)) if k < facts.orders else kernel_symbol(k)
-        for k, x in enumerate(args)
+        sp.sympify(n) if k < facts.orders or keeps[k] else kernel_symbol(k)
+        for k, n in enumerate(numbers)
     ]
     try:
         formula = canonical(facts.definition(*symbols))
