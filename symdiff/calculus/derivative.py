@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.jacobians import by_columns, by_rows, direction
+from symdiff.calculus.nested_results import Columns, Rows
 from symdiff.calculus.rules import pullback
 from symdiff.calculus.variables import (
     between,
@@ -27,7 +28,7 @@ from symdiff.graph.node import topological
 from symdiff.guesses import written
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def detach(e: Expr) -> Expr:
@@ -196,7 +197,13 @@ def grad(
             )
         result = _value(flow, x.shape)
         results.append(result if create_graph else barrier(ops.NO_GRAPH, result))
-    return tuple(results) if many else results[0]
+    if not many:
+        return results[0]
+    return Rows(results) if _are_scalars(xs) else tuple(results)
+
+
+def _are_scalars(exprs: Iterable[Expr]) -> bool:
+    return not any(expr.shape for expr in exprs)
 
 
 def _forward(ys: list[Expr], x: Expr, seeds: list[Expr]) -> Expr | None:
@@ -350,8 +357,13 @@ def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr], *, mode: str = 
     ys, many_outputs = _sequence(f, "jacobian", "outputs")
     xs, many = _inputs(x, "jacobian", ys)
     rows = [_jacobians(y, xs, mode) for y in ys]
+    separate = _are_scalars(xs)
+    if not many_outputs:
+        if not many:
+            return rows[0][0]
+        return Columns(rows[0]) if separate and ys[0].ndim < 2 else tuple(rows[0])
     jacobians = [tuple(row) if many else row[0] for row in rows]
-    return tuple(jacobians) if many_outputs else jacobians[0]
+    return Rows(jacobians) if separate and _are_scalars(ys) else tuple(jacobians)
 
 
 def _jacobians(f: Expr, xs: list[Expr], mode: str = "auto") -> list[Expr]:
@@ -381,8 +393,9 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     for y in ys:
         first = _jacobians(y, xs)
         check_paths("hessian", first, xs)
-        blocks = tuple(tuple(_jacobians(g, xs)) for g in first)
-        hessians.append(blocks if many else blocks[0][0])
+        blocks = [tuple(_jacobians(g, xs)) for g in first]
+        separate = many and not y.shape and _are_scalars(xs)
+        hessians.append((Rows if separate else tuple)(blocks) if many else blocks[0][0])
     return tuple(hessians) if many_outputs else hessians[0]
 
 

@@ -1,4 +1,7 @@
-"""Results of derivatives by several symbols: tuples of expressions, or tuples of such tuples."""
+"""Results of derivatives by several symbols: tuples of expressions, or tuples of such tuples.
+
+Derivatives of scalars by separate scalars are a ``Matrix``: a tuple that is shown as one.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,47 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from symdiff.graph.expr import Expr, Operand
 
 Rest = ParamSpec("Rest")
+
+
+class Matrix(tuple[Any, ...]):
+    """Derivatives by separate scalars: a tuple that ``text``, ``latex`` and notebooks show as one.
+
+    It is equal to the plain tuple with the same entries, and has the same ``repr``.  Slices and
+    sums are plain tuples.
+    """
+
+    __slots__ = ()
+
+
+class Rows(Matrix):
+    """A matrix by rows: every entry is a row, as a tuple of scalars or as its only scalar.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> sd.grad(x * y, [x, y]) == (y, x), sd.hessian(x * y, [x, y])
+    (True, ((0, 1), (1, 0)))
+    """
+
+    __slots__ = ()
+
+
+class Columns(Matrix):
+    """A matrix by columns: every entry is a column, as a vector or as its only scalar.
+
+    >>> import symdiff as sd
+    >>> x, y = sd.symbols("x y")
+    >>> print(sd.text(sd.jacobian(sd.stack([x * y, x, y]), [x, y])))
+    [ y   x ]
+    [ 1   0 ]
+    [ 0   1 ]
+    """
+
+    __slots__ = ()
 
 
 class Each(Protocol[Rest]):
@@ -45,7 +84,14 @@ def each(function: Callable[[Any], Any], f: object) -> Any:
     """Apply ``function`` to ``f``, or to every entry of a tuple, in a tuple of the same type."""
     if not isinstance(f, tuple):
         return function(f)
-    return getattr(type(f), "_make", tuple)([each(function, part) for part in f])
+    parts = [each(function, part) for part in f]
+    make = getattr(type(f), "_make", None)
+    return tuple_like(f, parts) if make is None else make(parts)
+
+
+def tuple_like(f: object, parts: Iterable[Any]) -> tuple[Any, ...]:
+    """A tuple of ``parts``; a matrix by rows or columns if ``f`` is one."""
+    return type(f)(parts) if isinstance(f, Matrix) else tuple(parts)
 
 
 def entries(f: object) -> Iterator[Any]:

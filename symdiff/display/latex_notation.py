@@ -133,6 +133,7 @@ class Latex(Notation):
     """LaTeX; it remembers the names that it used, so that no two objects look the same."""
 
     nodes, fits, long = 300, 84, 76  # limits of MathJax and the width of a notebook
+    across, gap = 84, 2
 
     def __init__(self, full: bool) -> None:
         self.full = full
@@ -647,6 +648,10 @@ class Latex(Notation):
     def _array_of_elements(self, body: Piece, letters: Sequence[str]) -> str:
         """The array with the elements ``body``."""
         return rf"\left[{body.text}\right]_{{{','.join(letters)}}}"
+
+    def matrix(self, cells: Sequence[Sequence[str]]) -> list[str]:
+        body = r" \\ ".join(" & ".join(row) for row in cells)
+        return [rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"]
 
     def cut(self, shown: int, extent: str) -> str:
         escaped = "".join(c if c == " " else _ESCAPES.get(c, c) for c in extent if c.isprintable())

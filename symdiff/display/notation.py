@@ -70,10 +70,12 @@ class Notation:
     """The notation of ``str``: Python's and NumPy's, as ``parse`` reads it; [i,j] by index.
 
     ``nodes`` is the most nodes that are written in full, ``fits`` the length of a line before parts
-    get names, ``long`` the length from which each part has a line.
+    get names, ``long`` the length from which each part has a line.  ``across`` is the width of a
+    row of a matrix before entries get names, ``gap`` the distance of its columns.
     """
 
     nodes, fits, long = 2_000, 160, 500
+    across, gap = 100, 3
 
     def wrapped(self, piece: Piece, level: int) -> str:
         """The text of ``piece``, in brackets if it binds less tightly than ``level``."""
@@ -522,6 +524,15 @@ class Notation:
         """
         left = f"{name}[{','.join(letters)}]" if letters else name
         return f"{left} = {body.text}" if left else body.text
+
+    def matrix(self, cells: Sequence[Sequence[str]]) -> list[str]:
+        """The lines of a matrix with aligned columns."""
+        wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        gap = " " * self.gap
+        return [
+            f"[ {gap.join(cell.ljust(n) for cell, n in zip(row, wide, strict=True))} ]"
+            for row in cells
+        ]
 
     def cut(self, shown: int, extent: str) -> str:
         """The note on an expression of which only some nodes are written."""

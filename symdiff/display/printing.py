@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from symdiff import opaque_ops
+from symdiff.calculus.nested_results import Matrix
 from symdiff.display.elements import indices
 from symdiff.display.forms import Need, element_of, is_stack, over
+from symdiff.display.grids import rows_of
 from symdiff.display.notation import PLAIN, Notation, Piece
 from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
@@ -47,12 +49,18 @@ _TRIED = 4  # the largest estimate, relative to a line, for which a text is trie
 _SHARED = 10  # the same for a part that is used more than once
 _SHORT_LINE = 240
 _TUPLE = 80  # characters of a tuple's entries in one line
+_NAMED_PARTS = 3  # of a matrix; if these do not make it fit, its long entries get names
+_NAME = 3  # the width of a name
+_MATRIX = 2  # the nodes and the width of a matrix, relative to those of a formula
 
 # The excerpt of a large expression.
 _NEAR = 300
 _OPERANDS = 30
 _CHARACTERS = 20_000
 _COUNTED = 100_000  # the most nodes that are counted
+
+
+Result = TypeVar("Result")
 
 
 def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
@@ -71,8 +79,8 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     index notation, loops and solutions (they contain functions), and cut texts.
 
     Args:
-        expr: an expression, or a tuple of them in parentheses, such as a gradient by several
-            symbols; tuples may be nested.
+        expr: an expression; derivatives by separate symbols, written as a column or a matrix; or
+            any other tuple of these, in parentheses.
         full: whether to write everything; by default a large expression is cut to the part next
             to the result, with its size.
 
@@ -82,10 +90,15 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     -x*exp(-x**2/2)/3
     >>> print(text(sd.symbol("A", (2, 3)) @ sd.symbol("b", 3)))
     A @ b
-    >>> print(text(sd.grad(x**2 * sd.symbol("y"), [x, sd.symbol("y")])))
-    (2*x*y, x**2)
+    >>> print(text(sd.hessian(x**2 * sd.symbol("y"), [x, sd.symbol("y")])))
+    [ 2*y   2*x ]
+    [ 2*x   0   ]
+    >>> print(text((x, x**2)))
+    (x, x**2)
     """
     if isinstance(expr, tuple):
+        if isinstance(expr, Matrix) and (matrix := matrix_lines(expr, PLAIN, full)) is not None:
+            return "\n".join(matrix)
         return _join_tuple([text(part, full) for part in expr])
     return "\n".join(lines(expr, PLAIN, full))
 
@@ -172,6 +185,13 @@ def _nodes_near(expr: Expr, most: int, width: int | None = None) -> list[Expr]:
 
 def _complete_lines(expr: Expr, notation: Notation, fits: int | None = None) -> list[str]:
     """The lines with whole arrays, by components if that says more, or by index."""
+    return _complete_form(expr, notation, fits)[0]
+
+
+def _complete_form(
+    expr: Expr, notation: Notation, fits: int | None = None
+) -> tuple[list[str], list[Expr]]:
+    """The lines of ``_complete_lines``, and the formulas that they write."""
     read = reading(expr)
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
@@ -185,10 +205,12 @@ def _complete_lines(expr: Expr, notation: Notation, fits: int | None = None) -> 
             lines_of_expr = _lines_with_names(inner, roots, np.shape(parts), fits)
             widest = max(map(notation.width, lines_of_expr))
             if widest <= _STRETCH * fits:
-                return lines_of_expr
+                return lines_of_expr, roots
             other = _lines_with_names(graph, [read], (), fits)
-            return lines_of_expr if widest <= max(map(notation.width, other)) else other
-    return _lines_with_names(graph, [read], (), fits)
+            if widest <= max(map(notation.width, other)):
+                return lines_of_expr, roots
+            return other, [read]
+    return _lines_with_names(graph, [read], (), fits), [read]
 
 
 def _shows_in_components(node: Expr) -> bool:
@@ -231,43 +253,64 @@ def _definition_lines(
     graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
 ) -> list[str]:
     """The lines, with those of ``named`` first."""
+    definitions, result = _write_with_names(
+        graph, named, (), prefix, lambda: _result_line(graph, roots, shape)
+    )
+    return [*definitions.values(), result]
+
+
+def _write_with_names(
+    graph: Graph,
+    named: set[Expr],
+    first: Sequence[Expr],
+    prefix: str,
+    write_result: Callable[[], Result],
+) -> tuple[dict[Expr, str], Result]:
+    """The lines of ``named``, operands first, and the result that is written with their names.
+
+    ``first`` get the first names.  Names that the text does not use are dropped.
+    """
     while True:
         called = dict(graph.called)
         try:
-            lines_of_expr, unused = _lines_of_named(graph, roots, shape, named, prefix)
+            definitions, result, unused = _write_named(graph, named, first, prefix, write_result)
         except WithoutForm as missing:  # a node that was made while the others were written
             named = named | {missing.node}
             continue
         finally:
             graph.called = called
         if not unused:
-            return lines_of_expr
+            return definitions, result
         named = named - unused
+        first = [node for node in first if node not in unused]
 
 
-def _lines_of_named(
-    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
-) -> tuple[list[str], set[Expr]]:
-    """The lines, and those of ``named`` that no line uses."""
-    used: list[set[Expr]] = []
-    order: list[Expr] = []
-    names = (name for k in count(1) if (name := f"{prefix}{k}") not in graph.taken)
-    lines_so_far = []
+def _write_named(
+    graph: Graph,
+    named: set[Expr],
+    first: Sequence[Expr],
+    prefix: str,
+    write_result: Callable[[], Result],
+) -> tuple[dict[Expr, str], Result, set[Expr]]:
+    """The lines of ``named``, the result, and those of ``named`` that no line uses."""
     beside = in_order(named.difference(graph.nodes))
-    for node in [*beside, *(node for node in graph.nodes if node in named)]:
-        name = next(names)
+    order = [*beside, *(node for node in graph.nodes if node in named)]
+    names = (name for k in count(1) if (name := f"{prefix}{k}") not in graph.taken)
+    name_of = dict(zip(dict.fromkeys([*first, *order]), names, strict=False))
+    used: list[set[Expr]] = []
+    definitions: dict[Expr, str] = {}
+    for node in order:
         graph.used = set()
-        lines_so_far.append(_line(graph, node, name))
+        definitions[node] = _line(graph, node, name_of[node])
         used.append(graph.used)
-        graph.called[node] = name
-        order.append(node)
+        graph.called[node] = name_of[node]
     graph.used = set()
-    lines_so_far.append(_result_line(graph, roots, shape))
+    result = write_result()
     wanted = set(graph.used)
     for node, inside in zip(reversed(order), reversed(used), strict=True):
         if node in wanted:
             wanted |= inside
-    return lines_so_far, set(order) - wanted
+    return definitions, result, set(order) - wanted
 
 
 def _result_line(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
@@ -285,6 +328,131 @@ def _prefix(taken: set[str]) -> str:
         if not any(name[:1] == letter and name[1:].isdigit() for name in taken)
     )
     return next(free, "t")
+
+
+# Matrices of derivatives --------------------------------------------------------------------------
+
+
+def matrix_lines(matrix: Matrix, notation: Notation, full: bool = False) -> list[str] | None:
+    """The lines of a matrix of derivatives, and below them one for each part with a name.
+
+    If a row is too wide, up to three repeated parts get names, where the rows fit then.  Otherwise
+    long entries get names, equal ones the same, and then parts of these.  None for entries that are
+    not scalars, and for a large matrix unless ``full``.
+    """
+    rows = rows_of(matrix)
+    if rows is None or not (full or _is_matrix_within(rows, notation.nodes)):
+        return None
+    cells, definitions = _matrix_with_names(rows, notation)
+    written = [*notation.matrix(cells), *definitions]
+    fits = _row_width(cells, notation) <= _MATRIX * _row_limit(cells, notation)
+    return written if full or (fits and sum(map(len, written)) <= _CHARACTERS) else None
+
+
+def _is_matrix_within(rows: Sequence[Sequence[Expr]], most: int) -> bool:
+    """Whether each entry has at most ``most`` nodes, and the matrix twice as many."""
+    entries = [entry for row in rows for entry in row]
+    each_is = all(is_within(entry, most) for entry in entries)
+    return each_is and len(topological(entries)) <= _MATRIX * most
+
+
+def _row_limit(cells: Sequence[Sequence[str]], notation: Notation) -> int:
+    """The width of a row before entries get names; an entry alone in its row has a line."""
+    return notation.across if len(cells[0]) > 1 else notation.fits
+
+
+def _row_width(cells: Sequence[Sequence[str]], notation: Notation) -> int:
+    columns = zip(*cells, strict=True)
+    widths = [max(map(notation.width, column)) for column in columns]
+    return sum(widths) + notation.gap * (len(widths) - 1)
+
+
+def _matrix_with_names(
+    rows: Sequence[Sequence[Expr]], notation: Notation
+) -> tuple[list[list[str]], list[str]]:
+    """The texts of the entries, and the lines of the names in them."""
+    shown = [[_complete_form(entry, notation)[1][0] for entry in row] for row in rows]
+    layout = _MatrixLayout(shown, notation)
+    named = layout.short_enough()
+    cells, definitions = layout.write(named)
+    if layout.fits(cells, definitions):
+        return cells, definitions
+    layout.unite_equal(cells)
+    parts = set(named)
+    for _ in range(_NAMED_PARTS):
+        _, best = layout.graph.weighed(layout.roots, parts)
+        if best is None:
+            break
+        parts.add(best)
+        with_parts, definitions = layout.write(parts)
+        if layout.fits(with_parts, definitions):
+            return with_parts, definitions
+    named |= layout.entries_to_name(cells)
+    for _ in range(_ONE_BY_ONE if len(layout.graph.nodes) <= _FEW else 0):
+        cells, definitions = layout.write(named)
+        _, best = layout.graph.weighed(layout.roots, named)
+        if best is None or all(notation.width(line) <= notation.fits for line in definitions):
+            return cells, definitions
+        named.add(best)
+    return layout.write(named | layout.graph.shared(layout.roots, named))
+
+
+class _MatrixLayout:
+    """The entries of a matrix and ways to write them with names."""
+
+    def __init__(self, rows: list[list[Expr]], notation: Notation) -> None:
+        self.rows, self.notation = rows, notation
+        self.roots = list(dict.fromkeys(entry for row in rows for entry in row))
+        self.graph = Graph(topological(self.roots), notation)
+        self.prefix = _prefix(self.graph.taken)
+
+    def short_enough(self) -> set[Expr]:
+        """The names without which the texts could be too long to try."""
+        named = set(self.graph.lettered)
+        limit = _TRIED * self.notation.fits * len(self.roots)
+        for _ in range(_ONE_BY_ONE if len(self.graph.nodes) <= _FEW else 1):
+            size, best = self.graph.weighed(self.roots, named)
+            if size <= limit or best is None:
+                return named
+            named.add(best)
+        return named | self.graph.shared(self.roots, named)
+
+    def write(self, named: set[Expr]) -> tuple[list[list[str]], list[str]]:
+        """The texts of the entries, and the lines of ``named``, first those of entries."""
+        first = [root for root in self.roots if root in named]
+        definitions, cells = _write_with_names(
+            self.graph, named, first, self.prefix, self._write_entries
+        )
+        order = dict.fromkeys([*first, *definitions])
+        return cells, [definitions[node] for node in order if node in definitions]
+
+    def _write_entries(self) -> list[list[str]]:
+        texts = {root: self._write_entry(root) for root in self.roots}
+        return [[texts[entry] for entry in row] for row in self.rows]
+
+    def _write_entry(self, root: Expr) -> str:
+        if root in self.graph.called:
+            return _name_piece(self.graph, Need(root, None)).text
+        return _piece(self.graph, root, None).text
+
+    def fits(self, cells: Sequence[Sequence[str]], definitions: Sequence[str]) -> bool:
+        """Whether rows and definitions are short enough."""
+        lines_fit = all(self.notation.width(x) <= self.notation.fits for x in definitions)
+        return lines_fit and _row_width(cells, self.notation) <= _row_limit(cells, self.notation)
+
+    def unite_equal(self, cells: Sequence[Sequence[str]]) -> None:
+        """Let entries with the same text be one, so that they get the same name."""
+        first: dict[str, Expr] = {}
+        for row, texts in zip(self.rows, cells, strict=True):
+            row[:] = [first.setdefault(text, x) for x, text in zip(row, texts, strict=True)]
+        self.roots = list(first.values())
+
+    def entries_to_name(self, cells: Sequence[Sequence[str]]) -> set[Expr]:
+        """The entries that are wider than an equal part of a row."""
+        columns = len(cells[0])
+        part = max(_row_limit(cells, self.notation) // columns - self.notation.gap, _NAME)
+        pairs = zip(chain.from_iterable(self.rows), chain.from_iterable(cells), strict=True)
+        return {entry for entry, text in pairs if self.notation.width(text) > part}
 
 
 # Forms and names of nodes -------------------------------------------------------------------------

@@ -6,9 +6,9 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from symdiff.calculus.nested_results import each
+from symdiff.calculus.nested_results import Matrix, each
 from symdiff.display.latex_notation import ALIGN, BREAK, Latex, verbatim
-from symdiff.display.printing import lines
+from symdiff.display.printing import lines, matrix_lines
 from symdiff.graph.expr import Expr
 from symdiff.graph.leaves import as_expr
 
@@ -36,12 +36,14 @@ def latex(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     have ``\odot`` and ``\oslash``; ``\mathbf{1}`` is a vector of ones.  Other formulas are written
     by elements, ``\left[\sum_{k} A_{i,k,j} x_k\right]_{i,j}``; arrays of at most 16 elements show
     them.  Repeated parts have names and lines of their own if the formula would not fit otherwise.
+    Long entries of a matrix have names that the lines below it define; more than 10 columns need
+    ``\setcounter{MaxMatrixCols}{20}`` in a LaTeX document.
     A large expression shows the part next to the result, as in ``text``.  The commands are those of
     amsmath.
 
     Args:
-        expr: an expression, or a tuple of them in parentheses, such as a gradient by several
-            symbols; tuples may be nested.
+        expr: an expression; derivatives by separate symbols, written as a column or a matrix; or
+            any other tuple of these, in parentheses.
         full: whether to show everything, for every size.
 
     >>> import symdiff as sd
@@ -49,7 +51,9 @@ def latex(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     >>> print(latex(x**2 / (2 * sd.sin(y) ** 2)))
     \frac{x^{2}}{2 \sin^{2}{\left(y \right)}}
     >>> print(latex(sd.grad(x * y**2, [x, y])))
-    \left(y^{2}, \; 2 x y\right)
+    \begin{bmatrix} y^{2} \\ 2 x y \end{bmatrix}
+    >>> print(latex((x, y**2)))
+    \left(x, \; y^{2}\right)
     """
     if isinstance(expr, tuple):
         return typeset(each(as_expr, expr), full)
@@ -98,11 +102,11 @@ def holds_expressions(value: object) -> bool:
 
 
 def _kind(value: Any) -> type | None:
-    """The kind of a container; named tuples are tuples."""
+    """The kind of a container; named tuples and matrices of derivatives are tuples."""
     kind = type(value)
     if kind is dict:
         return dict if all(isinstance(key, Expr | str | int) for key in value) else None
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+    if issubclass(kind, Matrix) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return tuple
     return kind if kind in _BRACKETS else None
 
@@ -111,6 +115,10 @@ def typeset(value: Any, full: bool = False, budget: int = _CHARACTERS) -> str:
     """LaTeX of a container or expression; unless ``full``, long ones show their first entries."""
     if isinstance(value, Expr):
         return latex(value, full)
+    if isinstance(value, Matrix) and (full or len(value) <= _ENTRIES):
+        matrix = matrix_lines(value, Latex(full), full)
+        if matrix is not None:
+            return _join_lines(matrix)
     texts: list[str] = []
     for label, item in islice(_entries(value), None if full else _ENTRIES):
         if budget <= 0 and not full:

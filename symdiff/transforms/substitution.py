@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
+from symdiff.calculus.nested_results import tuple_like
 from symdiff.functions.shaping import assembled
 from symdiff.graph import ops
 from symdiff.graph.axis_lengths import become, determined
@@ -51,7 +52,7 @@ def substitute(
     """
     if isinstance(outputs, Expr):
         return _substitute_all([outputs], replacements)[0]
-    return tuple(_substitute_all(list(outputs), replacements))
+    return tuple_like(outputs, _substitute_all(list(outputs), replacements))
 
 
 def _substitute_all(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:

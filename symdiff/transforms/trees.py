@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from symdiff.calculus.nested_results import Matrix
 from symdiff.graph.arguments import DEEPEST
 from symdiff.graph.axes import shape_text
 from symdiff.graph.expr import Expr
@@ -34,7 +35,8 @@ def like(tree: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(tree, tuple | list):
         # A named tuple takes its fields one by one, other sequences take all at once.
         branches = [like(branch, leaves) for branch in tree]
-        return type(tree)(*branches) if hasattr(tree, "_fields") else type(tree)(branches)
+        kind = _kind(tree)
+        return kind(*branches) if hasattr(tree, "_fields") else kind(branches)
     return next(leaves)
 
 
@@ -47,7 +49,7 @@ def leaves_like(tree: Any, of: Any) -> list[Any] | None:
             return None
         pairs = [(tree[key], of[key]) for key in of]
     elif isinstance(of, tuple | list):
-        if type(tree) is not type(of) or len(tree) != len(of):
+        if _kind(tree) is not _kind(of) or len(tree) != len(of):
             return None
         pairs = list(zip(tree, of, strict=True))
     else:
@@ -59,6 +61,11 @@ def leaves_like(tree: Any, of: Any) -> list[Any] | None:
             return None
         result += leaves
     return result
+
+
+def _kind(tree: Any) -> type[Any]:
+    """The class of a branch; a matrix of derivatives is the tuple of its entries."""
+    return tuple if isinstance(tree, Matrix) else type(tree)
 
 
 def shown(tree: Any) -> str:

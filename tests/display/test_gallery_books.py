@@ -107,9 +107,6 @@ NOT_YET = [
     "books.series_of_exponential",
     "books.series_of_cosine",
     "books.gradient_of_log_of_form",
-    "books.gradient_column",
-    "books.hessian_matrix",
-    "books.polar_jacobian",
 ]
 
 
