@@ -161,6 +161,8 @@ def grad(
         create_graph: whether the result may be differentiated again. allow_unused: whether an
         input that no output depends on gets the exact zero of its shape.
 
+    Derivatives by several scalars are shown as a column.
+
     An input is a symbol, or a component of one: an element or a basic slice (``q[0]``, ``A.T[0]``).
     The derivative by a component is the symbol's derivative at its elements.  Any other expression
     acts as a symbol if the outputs depend on its symbols only through it.
@@ -332,7 +334,8 @@ def jacobian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr], *, mode: str = 
     A tuple or list of inputs gives a tuple; a tuple or list of outputs gives a tuple of these.  The
     derivative of output i by input j is ``jacobian([p, q], [x, y])[i][j]``.  One array of both is
     one output, whose axes come after the input: ``jacobian(stack([p, q]), [x, y])[j][i]``.
-    ``grad`` describes the inputs.
+    ``grad`` describes the inputs.  Derivatives of scalars or of one vector by several scalars are
+    shown as a matrix, with a row for each output.
 
     ``mode`` is the direction of the walk. "reverse" pulls back a symbolic identity, one row for
     each element of an output. "forward" pushes one forward, one column for each element of the
@@ -377,7 +380,7 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """The second derivative ``H[i.., j.., k..] = d2 f[i..] / d x[j..] d x[k..]``.
 
     Its shape is f.shape + x.shape + x.shape.  A tuple or list of inputs gives the blocks as a tuple
-    of tuples, ``H[a][b] = d2 f / d x_a d x_b``.  A tuple or list of outputs gives a tuple of these.
+    of tuples, ``H[a][b] = d2 f / d x_a d x_b``; by scalars it is shown as a matrix.  A tuple or list of outputs gives a tuple of these.
     ``grad`` describes the inputs.
 
     >>> from symdiff import symbol
