@@ -380,8 +380,8 @@ def hessian(f: Expr | Sequence[Expr], x: Expr | Sequence[Expr]) -> Any:
     """The second derivative ``H[i.., j.., k..] = d2 f[i..] / d x[j..] d x[k..]``.
 
     Its shape is f.shape + x.shape + x.shape.  A tuple or list of inputs gives the blocks as a tuple
-    of tuples, ``H[a][b] = d2 f / d x_a d x_b``; by scalars it is shown as a matrix.  A tuple or list of outputs gives a tuple of these.
-    ``grad`` describes the inputs.
+    of tuples, ``H[a][b] = d2 f / d x_a d x_b``; by scalars they are shown as a matrix.  A tuple or
+    list of outputs gives a tuple of these.  ``grad`` describes the inputs.
 
     >>> from symdiff import symbol
     >>> A, x, y = symbol("A", (3, 3)), symbol("x", (3,)), symbol("y", (3,))

@@ -51,7 +51,7 @@ _SHORT_LINE = 240
 _TUPLE = 80  # characters of a tuple's entries in one line
 _NAMED_PARTS = 3  # of a matrix; if these do not make it fit, its long entries get names
 _NAME = 3  # the width of a name
-_MATRIX = 2  # the nodes and the width of a matrix, relative to those of a formula
+_MATRIX = 2  # the most nodes of a matrix, relative to a formula
 
 # The excerpt of a large expression.
 _NEAR = 300
@@ -341,19 +341,20 @@ def matrix_lines(matrix: Matrix, notation: Notation, full: bool = False) -> list
     not scalars, and for a large matrix unless ``full``.
     """
     rows = rows_of(matrix)
-    if rows is None or not (full or _is_matrix_within(rows, notation.nodes)):
+    if rows is None or not (full or _is_matrix_within(rows, notation)):
         return None
     cells, definitions = _matrix_with_names(rows, notation)
     written = [*notation.matrix(cells), *definitions]
-    fits = _row_width(cells, notation) <= _MATRIX * _row_limit(cells, notation)
-    return written if full or (fits and sum(map(len, written)) <= _CHARACTERS) else None
+    return written if full or sum(map(len, written)) <= _CHARACTERS else None
 
 
-def _is_matrix_within(rows: Sequence[Sequence[Expr]], most: int) -> bool:
-    """Whether each entry has at most ``most`` nodes, and the matrix twice as many."""
+def _is_matrix_within(rows: Sequence[Sequence[Expr]], notation: Notation) -> bool:
+    """Whether a row of digits fits, and entries and matrix have few enough nodes."""
+    if len(rows[0]) * (1 + notation.gap) > notation.across:
+        return False
     entries = [entry for row in rows for entry in row]
-    each_is = all(is_within(entry, most) for entry in entries)
-    return each_is and len(topological(entries)) <= _MATRIX * most
+    each_is_within = all(is_within(entry, notation.nodes) for entry in entries)
+    return each_is_within and len(topological(entries)) <= _MATRIX * notation.nodes
 
 
 def _row_limit(cells: Sequence[Sequence[str]], notation: Notation) -> int:
@@ -371,7 +372,8 @@ def _matrix_with_names(
     rows: Sequence[Sequence[Expr]], notation: Notation
 ) -> tuple[list[list[str]], list[str]]:
     """The texts of the entries, and the lines of the names in them."""
-    shown = [[_complete_form(entry, notation)[1][0] for entry in row] for row in rows]
+    read = {entry: _entry_form(entry, notation) for row in rows for entry in row}
+    shown = [[read[entry] for entry in row] for row in rows]
     layout = _MatrixLayout(shown, notation)
     named = layout.short_enough()
     cells, definitions = layout.write(named)
@@ -395,6 +397,14 @@ def _matrix_with_names(
             return cells, definitions
         named.add(best)
     return layout.write(named | layout.graph.shared(layout.roots, named))
+
+
+def _entry_form(entry: Expr, notation: Notation) -> Expr:
+    """The formula that a line of the entry alone would write: with whole arrays or components."""
+    read = reading(entry)
+    if not any(node.shape for node in topological([read])):
+        return read
+    return _complete_form(entry, notation)[1][0]
 
 
 class _MatrixLayout:
