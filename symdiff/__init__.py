@@ -8,7 +8,8 @@
 Expressions are immutable graphs in which equal parts are one node.  ``numeric`` turns them into
 fast functions.  What users need first:
 
-- ``symbol``, ``symbols``, ``constant``, ``parse``, ``from_function``, ``from_sympy`` make them;
+- ``symbol``, ``symbols``, ``constant``, ``function`` (an unknown one), ``parse``,
+  ``from_function``, ``from_sympy`` make them;
 - operators, NumPy's functions and those of this package (``sin``, ``where``, ``sum``, ``stack``,
   ``solve`` ...) build with them;
 - ``diff``, ``grad``, ``jacobian``, ``hessian``, ``jvp``, ``vjp``, ``hvp`` differentiate;
@@ -43,6 +44,7 @@ with without_collections():
     from symdiff.calculus.derivative import hvp as hvp
     from symdiff.calculus.derivative import jacobian as jacobian
     from symdiff.calculus.derivative import jvp as jvp
+    from symdiff.calculus.derivative import total_derivative as total_derivative
     from symdiff.calculus.derivative import vjp as vjp
     from symdiff.contexts import kinks as kinks
     from symdiff.display import notebooks
@@ -98,6 +100,7 @@ with without_collections():
     from symdiff.transforms.solutions import root as root
     from symdiff.transforms.substitution import replaced
     from symdiff.transforms.substitution import substitute as substitute
+    from symdiff.transforms.unknown_functions import function as function
 
 try:
     __version__ = version("symdiff-numeric")
@@ -135,6 +138,7 @@ if not TYPE_CHECKING:
         "free_symbols",
         "from_function",
         "from_sympy",
+        "function",
         "gauss_newton_product",
         "grad",
         "hessian",
@@ -162,6 +166,7 @@ if not TYPE_CHECKING:
         "symbols",
         "text",
         "to_sympy",
+        "total_derivative",
         "vjp",
         *functions.__all__,
     ]

@@ -16,6 +16,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
         "interchange.parser",
         "interchange.numpy_protocol",
         "interchange.sympy_bridge",
+        "transforms.unknown_functions",
     ),
     "Derivatives": ("calculus.derivative", "contexts", "exact.sparsity", "calculus.custom_ops"),
     "Values and other forms": (

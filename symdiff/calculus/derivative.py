@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from symdiff.calculus.flows import NONE, Flow
@@ -25,10 +26,13 @@ from symdiff.graph.contraction import contract
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.graph.leaves import as_expr, full, named_dummy, number_node
 from symdiff.graph.node import topological
+from symdiff.graph.number import shortened
 from symdiff.guesses import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from symdiff.graph.expr import Operand
 
 
 def detach(e: Expr) -> Expr:
@@ -490,6 +494,50 @@ def _pushed(ys: list[Expr], xs: list[Expr], tangents: list[Expr], many: bool) ->
     return tuple(results) if many else results[0]
 
 
+@written("total_derivative(f, t, {q: v, v: a})")
+def total_derivative(
+    f: Expr | Sequence[Expr], t: Expr, rates: Mapping[Expr, Operand] | None = None
+) -> Any:
+    """The derivative by ``t`` along a motion: ``df/dt = f_t + sum_k f_(x_k) . rates[x_k]``.
+
+    ``rates`` has the derivative by t of each input x_k of f that moves with t; all other inputs
+    stay fixed.  Inputs are symbols or components, as for ``grad``, and a rate has the shape of its
+    input.  A tuple or list of outputs gives a tuple.
+
+    Formulas in unknown functions of t need no rates: ``diff(f, t)`` is their total derivative.
+
+    Raises TypeError for t or an input that is not an expression, ShapeError for t of array shape or
+    a rate of another shape.  Raises ValueError for an input that is t, contains t, or shares
+    elements with another one.
+
+    >>> from symdiff import symbols
+    >>> t, q, v, a = symbols("t q v a")
+    >>> print(total_derivative(q**2 * v * t, t, {q: v, v: a}))
+    q**2*v + 2*t*q*v**2 + t*q**2*a
+    """
+    name = "total_derivative"
+    ys, many = _sequence(f, name, "outputs")
+    if not isinstance(t, Expr):
+        raise TypeError(f"{name}: argument 't' expects a symbol, got {shortened(t)}")
+    if t.shape:
+        raise ShapeError(f"{name}: t has shape {shape_text(t.shape)}, expected a scalar")
+    moving: Mapping[Expr, Operand] = {} if rates is None else rates
+    if not isinstance(moving, Mapping):
+        raise TypeError(f"{name}: argument 'rates' expects {{q: v}}, got {shortened(moving)}")
+    xs, _ = _inputs([t, *moving], name, ys)
+    seeds = [number_node(1)]
+    for x, rate in zip(xs[1:], moving.values(), strict=True):
+        seed = as_expr(rate, name, "rates")
+        if seed.shape != x.shape:
+            raise ShapeError(
+                f"{name}: the rate of {x} has shape {shape_text(seed.shape)}, expected "
+                f"{shape_text(x.shape)}"
+            )
+        seeds.append(seed)
+    check_apart(name, xs)
+    return _pushed(ys, xs, seeds, many)
+
+
 @written("hvp(f, x, v), or hvp(f, [x, y], [v, w])")
 def hvp(f: Expr, inputs: Expr | Sequence[Expr], tangents: object) -> Any:
     """The Hessian of a scalar ``f`` times ``tangents``, forward over reverse: no Hessian is built.
@@ -556,5 +604,6 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "total_derivative",
     "vjp",
 ]

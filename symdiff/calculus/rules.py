@@ -171,6 +171,17 @@ class ProductRule(PointwiseRule):
         return op.exponents[self.k]
 
 
+class UnknownRule(PointwiseRule):
+    """``d u(x, y) = u_x dx + u_y dy``: the partials are derivatives of the same function."""
+
+    __slots__ = ()
+
+    def partial(self) -> Expr:
+        op = self.node.op
+        assert isinstance(op, ops.Unknown)
+        return opaque(op.by(self.k), *self.node.args)
+
+
 class StrongRule(Statement):
     """The product rule; zeros of a killing operand stay zeros in the other's cotangent."""
 
@@ -438,6 +449,7 @@ _RULES: dict[type[Op], type[Statement]] = {
     ops.Strong: StrongRule,
     ops.Contract: ContractRule,
     ops.Fill: ContractRule,
+    ops.Unknown: UnknownRule,
 }
 
 

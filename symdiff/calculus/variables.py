@@ -1,5 +1,7 @@
 """The inputs of derivatives: symbols, their components, and nodes that act as a symbol.
 
+The value of an unknown function, and each of its derivatives, always acts as a symbol.
+
 A component is an element or a basic slice of a symbol, in any form that rearranges without
 repeating (``q[1:][0]``, ``A.T[0, 1]``).  The derivative by a component is the symbol's derivative
 at its position.  Cotangents are cut to the position as they arrive.  Tangents start as zeros with
@@ -105,13 +107,12 @@ def check(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
     """Raise ValueError for a node that cannot act as a symbol of the graph.
 
     The node must contain a symbol.  It must lie on every path from each of its symbols to an
-    output, as far as the path passes derivatives on.
+    output, as far as the path passes derivatives on.  Values of unknown functions always act as
+    symbols.
     """
     inside: set[Expr] | None = None
     for x in inputs:
-        if isinstance(x.op, ops.Symbol):
-            continue
-        if component(x) is not None:
+        if _is_independent(x):
             continue
         if not symbols_of(x):
             raise _not_a_variable(name, x, "contains no symbol")
@@ -122,10 +123,19 @@ def check(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
     check_paths(name, outputs, inputs)
 
 
+def _is_independent(x: Expr) -> bool:
+    """Whether x is an input by itself: a symbol, a component, or a value of an unknown function.
+
+    The equations of Euler and Lagrange differentiate by theta(t) and by theta'(t): each is a
+    coordinate of its own, although both depend on t.
+    """
+    return isinstance(x.op, ops.Symbol | ops.Unknown) or component(x) is not None
+
+
 def check_paths(name: str, outputs: Sequence[Expr], inputs: Iterable[Expr]) -> None:
     """Raise ValueError for a node if a path from one of its symbols avoids it."""
     for x in inputs:
-        if isinstance(x.op, ops.Symbol) or component(x) is not None:
+        if _is_independent(x):
             continue
         # A detached node inside passes no derivative on, but outputs may depend on its symbols
         # elsewhere.

@@ -350,6 +350,8 @@ class _Walk:
         if value is not None:
             return value
         op = op_as(node, ops.Opaque)
+        if isinstance(op, ops.Unknown):
+            raise op.refused("")
         signature = op.signature
         if signature is None:
             raise Unsupported(f"{op.name} has no component-wise value")

@@ -191,6 +191,8 @@ def _contraction(node: Expr, op: ops.Contract, lengths: Mapping[str, int]) -> in
 
 
 def _opaque(node: Expr, op: ops.Opaque, lengths: Mapping[str, int]) -> int:
+    if isinstance(op, ops.Unknown):
+        raise op.refused("count_operations")
     signature = op.signature
     if signature is None:
         raise Unsupported(f"count_operations: {op.name} is a black box")

@@ -128,6 +128,9 @@ class _Sets(Arithmetic):
             components += [_union([0, *part, *(s for row in rows for s in row)])] * len(rows)
         return components
 
+    def opaque(self, node: Node, args: Sequence[Any]) -> Any:
+        return _union([0, *args]) if isinstance(node.op, ops.Unknown) else None
+
     def core(self, node: Node, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
         op = op_as(node, ops.Opaque)
         every = 0

@@ -20,13 +20,20 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from symdiff.graph.node import Dim
 
 
-def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
+def with_values(
+    what: str,
+    outputs: Sequence[Expr],
+    values: Mapping[Expr, Expr],
+    instead: Callable[[Expr, Sequence[Expr]], Expr | None] | None = None,
+) -> list[Expr]:
     """``outputs`` with expressions for symbols, and the values' lengths for the symbols' lengths.
+
+    ``instead(node, operands)`` may return another expression for a node on its new operands.
 
     Raises ShapeError with ``what`` in front for a value of another shape, or a length with two
     values.
@@ -38,13 +45,17 @@ def with_values(what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr])
     """
     bound_to = bound_sizes(f"{what}: symbol", list(values), [v.shape for v in values.values()])
     sizes = {dim: length for dim, length in bound_to.items() if dim != length}
-    return with_lengths(what, outputs, values, sizes)
+    return with_lengths(what, outputs, values, sizes, instead)
 
 
 def with_lengths(
-    what: str, outputs: Sequence[Expr], values: Mapping[Expr, Expr], sizes: Mapping[str, Dim]
+    what: str,
+    outputs: Sequence[Expr],
+    values: Mapping[Expr, Expr],
+    sizes: Mapping[str, Dim],
+    instead: Callable[[Expr, Sequence[Expr]], Expr | None] | None = None,
 ) -> list[Expr]:
-    """``outputs`` with nodes replaced and named lengths known.
+    """``outputs`` with nodes replaced and named lengths known; ``with_values`` explains ``instead``.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbol("x", "n"), sd.symbol("y", "n")
@@ -54,6 +65,8 @@ def with_lengths(
     done: dict[Expr, Expr] = {}
     for node in definitions_first(topological(outputs)):
         value = values.get(node)
+        if value is None and instead is not None:
+            value = instead(node, [done[arg] for arg in node.args])
         done[node] = _rebuilt(what, node, done, sizes) if value is None else value
         if isinstance(node.op, ops.Opaque) and node.op.defines:
             (before,), (after,) = node.shape, done[node].shape

@@ -133,6 +133,8 @@ def _batch_node(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:
             for (x, has), word, kills in zip(args, op.letters, op.kills, strict=True)
         ]
         return contract(terms, (new, *op.out), dict(zip(created, op.created, strict=True)))
+    if isinstance(op, ops.Unknown):
+        raise op.refused("batch")
     if isinstance(op, ops.Opaque) and op.signature is not None:
         return rules.batched(node, [x for x, _ in args], (length,))
     # All other ops need the new axis in every operand.

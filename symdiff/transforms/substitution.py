@@ -1,4 +1,7 @@
-"""Substitution: symbols replaced by values or expressions, all at once."""
+"""Substitution: symbols replaced by values or expressions, all at once.
+
+Formulas take the place of unknown functions in the same step.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from symdiff.calculus.nested_results import tuple_like
+from symdiff.errors import ShapeError
 from symdiff.functions.shaping import assembled
 from symdiff.graph import ops
 from symdiff.graph.axis_lengths import become, determined
@@ -13,6 +17,7 @@ from symdiff.graph.bound_lengths import with_values
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.graph.number import shortened
 from symdiff.guesses import written
+from symdiff.transforms.unknown_functions import UnknownFunction, replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,14 +46,23 @@ def substitute(
         outputs: an expression, or a list or tuple of them, which gives a tuple.
         replacements: values, arrays or expressions by symbol, or by the name of a free symbol;
             lists are the rows of an array.  Symbols that the outputs do not contain are ignored.
+            For an unknown function, a function of expressions (``lambda t: sd.sin(t)``, a
+            function of ``sd.custom``), or a formula followed by its symbols, ``(sd.sin(s), s)``.
+            It takes the function's place, and its derivatives that of the function's derivatives.
+            A value ``theta(t)``, or of a derivative, is replaced as a symbol: others stay.
 
     Raises TypeError for a key that is not a symbol, ValueError for a name that no free symbol has,
-    ShapeError for a value of another shape, or a symbolic length bound to two lengths.
+    ShapeError for a value of another shape, or a symbolic length bound to two lengths.  Raises
+    TypeError for a formula that takes another number of arguments, ShapeError for one that is not a
+    scalar, and Unsupported for an unknown function inside a loop or an equation.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
     >>> sd.substitute(x - 2 * y, {x: y, y: x}) is y - 2 * x
     True
+    >>> theta = sd.function("theta")
+    >>> sd.substitute(sd.diff(theta(x**2), x), {theta: sd.sin})
+    2*x*cos(x**2)
     """
     if isinstance(outputs, Expr):
         return _substitute_all([outputs], replacements)[0]
@@ -56,10 +70,29 @@ def substitute(
 
 
 def _substitute_all(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
-    by_symbol = named("substitute", free_symbols(outputs), replacements, strict=True)
+    if not isinstance(replacements, Mapping):
+        named("substitute", (), replacements)  # refuses it
+    formulas, of_functions, others = {}, {}, {}
+    for key, value in replacements.items():
+        if isinstance(key, UnknownFunction):
+            formulas[key] = value
+        elif isinstance(key, Expr) and isinstance(key.op, ops.Unknown):
+            of_functions[key] = _scalar(key, value)
+        else:
+            others[key] = value
+    by_symbol = named("substitute", free_symbols(outputs), others, strict=True)
     # One step for all symbols: with {x: y, y: x}, steps in turn would replace both by x.
     values = {x: assembled(value) for x, value in by_symbol.items()}
-    return with_values("substitute", outputs, values)
+    instead = replacement(outputs, formulas) if formulas else None
+    return with_values("substitute", outputs, values | of_functions, instead)
+
+
+def _scalar(key: Expr, value: object) -> Expr:
+    """The expression for the value of an unknown function."""
+    result = assembled(value)
+    if result.shape:
+        raise ShapeError(f"substitute: {key} is a scalar, its value has shape {result.shape}")
+    return result
 
 
 def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
@@ -86,6 +119,11 @@ def replaced(f: Expr, replacements: Sequence[object]) -> Expr:
     # Pairs mean steps in turn.  From the end, so that each value meets the names replaced after it.
     later: set[str] = set()
     for key, value in reversed(argument):
+        if isinstance(key, UnknownFunction):
+            raise TypeError(
+                f"subs: {key.name} is a function, and pairs replace symbols: write "
+                f"f.subs({{{key.name}: ...}})"
+            )
         again = [x.name for x in free_symbols([assembled(value)]) if x.name in later]
         if again:
             raise ValueError(

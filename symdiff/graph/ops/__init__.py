@@ -6,6 +6,7 @@ Pointwise       Sum, Product, Pointwise (a SymPy formula), Strong (a product in 
 Contract        sums of products over letters; transposes, broadcasts, diagonals, identities
 Linear          linear maps on trailing axes, each knowing its transpose; leading axes are batch
 Opaque          everything with a written rule: its base; solve, det, prod ... are in opaque_ops
+Unknown         an unknown function of scalars, or a derivative of one: without a value
 Barrier         the identity, with no derivative (detach), a refused one (create_graph=False), or of
                 an integer as a real number
 
@@ -23,6 +24,7 @@ from symdiff.graph.ops.linear import *  # noqa: F403
 from symdiff.graph.ops.opaque import *  # noqa: F403
 from symdiff.graph.ops.opaque import Opaque
 from symdiff.graph.ops.pointwise import *  # noqa: F403
+from symdiff.graph.ops.unknown import *  # noqa: F403
 
 if not TYPE_CHECKING:
 
