@@ -46,6 +46,7 @@ from symdiff.interchange.pickling import apart, together
 from symdiff.locks import once
 from symdiff.transforms.closing import filled_up
 from symdiff.transforms.substitution import substitute
+from symdiff.transforms.unknown_functions import unknown_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,6 +121,8 @@ def lower(
                 "lower(f, [x, y])"
             )
     nodes = topological(ys)
+    for unknown in unknown_within(nodes):  # also in loops, which are lowered when they run
+        raise unknown.refused("lower")
     given = frozenset(xs)
     others = [x for x in nodes if isinstance(x.op, ops.Symbol) and x not in given]
     symbols = tuple([become(x, others) for x in xs]) if others else xs

@@ -327,6 +327,11 @@ def _recurrence(op: opaque_ops.Recurrence, node: Expr, d: Draft, a: Piece, b: Pi
     return call(d, "recurrence", sequences.recurrence, a, b, reverse=str(op.reverse))
 
 
+@_written.register(ops.Unknown)
+def _unknown(op: ops.Unknown, node: Expr, d: Draft, *xs: Piece) -> Piece:
+    raise op.refused("")  # the function that the user called comes first in the message
+
+
 @_written.register(Custom)
 def _custom(op: Custom, node: Expr, d: Draft, *xs: Piece) -> Piece:
     given = [_named(d, op), *xs]

@@ -105,6 +105,10 @@ _DERIVATIVE = "_derivative"
 _PLACE = re.compile("\ue000([0-9]+)\ue001")
 
 
+def _with_exponent(text: str, n: int) -> str:
+    return text if n == 1 else f"{text}^{{{n}}}"
+
+
 @lru_cache(maxsize=1 << 10)
 def _template(formula: sp.Expr, arity: int) -> tuple[str, int] | None:
     """SymPy's LaTeX of a formula with marks for its operands, and its precedence.
@@ -356,6 +360,22 @@ class Latex(Notation):
         if not op.primitive:
             texts = [self.wrapped(piece, ATOM) for piece in operands]
         return Piece(_PLACE.sub(lambda place: texts[int(place.group(1))], template), level)
+
+    def unknown(self, op: ops.Unknown, arguments: Sequence[Piece], separate: bool) -> Piece:
+        head = self.name(op.name)
+        inner = rf"\left({', '.join(piece.text for piece in arguments)}\right)"
+        several = len(op.orders) > 1 and any(op.orders)
+        if not several:
+            mark = op.mark if not op.mark.startswith("^") else f"^{{({op.orders[0]})}}"
+            return Piece(f"{head}{mark}{inner}")
+        by = list(zip(op.orders, arguments, strict=False))
+        if separate and len(arguments) == len(op.orders):
+            above = _with_exponent(r"\partial", sum(op.orders))
+            below = [rf"\partial {_with_exponent(x.text, n)}" for n, x in by if n]
+            fraction = rf"\frac{{{above} {head}}}{{{' '.join(below)}}}"
+            return Piece(fraction + inner, POWER)
+        signs = [_with_exponent(rf"\partial_{{{k}}}", n) for k, n in enumerate(op.orders, 1) if n]
+        return Piece(f"{' '.join(signs)} {head}{inner}", POWER)
 
     def _derivative(self, name: str, orders: int, texts: list[str]) -> Piece:
         """A derivative of a function, with its leading orders as exponent: f^{(2)}(x)."""

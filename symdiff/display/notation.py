@@ -256,6 +256,13 @@ class Notation:
         flipped = Piece(text[:-2], ndim=2) if text.endswith(".T") else None
         return Piece(text, flipped=flipped, turned=flipped is not None)
 
+    def unknown(self, op: ops.Unknown, arguments: Sequence[Piece], separate: bool) -> Piece:
+        """A derivative of an unknown function: ``theta'(t)``, ``u^(1,2)(x, t)``.
+
+        ``separate`` says that the arguments of differentiation are symbols that occur once.
+        """
+        return self.call(op.called(())[0], arguments)
+
     def cases(self, pieces: Sequence[Piece], conditions: Sequence[Piece]) -> Piece:
         """The first piece whose condition holds, or the last one."""
         *branches, result = pieces

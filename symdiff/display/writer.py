@@ -34,6 +34,7 @@ from symdiff.graph.algebra import PRIMITIVES, size
 from symdiff.graph.axes import shape_text
 from symdiff.graph.leaves import number_of
 from symdiff.graph.lengths import Length
+from symdiff.graph.node import topological
 from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
@@ -585,7 +586,21 @@ class Writer:
                 along = lambda p: notation.call("take_along_axis", p, *axis).of(ndim)  # noqa: E731
                 return Form(needs, along, call=True)
             return None
+        if isinstance(node.op, ops.Unknown):
+            return self._unknown(node, node.op)
         return self._call_form(node)
+
+    def _unknown(self, node: Expr, op: ops.Unknown) -> Form:
+        """A derivative of an unknown function; by symbols if each is an argument by itself."""
+        notation, args = self.notation, node.args[: self.width]
+        by = [x for x, order in zip(node.args, op.orders, strict=True) if order]
+        separate = len(args) > 1 and all(isinstance(x.op, ops.Symbol) for x in by)
+        if separate:
+            once = all(sum(y is x for y in node.args) == 1 for x in by)
+            separate = once and not {*by} & {*topological([x for x in args if x.args])}
+        cut = [Piece(notation.name("..."))] * (len(args) < len(node.args))
+        needs = tuple(map(Need, args))
+        return Form(needs, lambda p: notation.unknown(op, [*p, *cut], separate), call=True)
 
     def _take_form(self, node: Expr, x: Expr, places: Expr) -> Form:
         """The elements at indices of the last axis."""

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import sympy as sp
 from sympy.codegen import cfunctions
+from sympy.core.function import AppliedUndef
 
+from symdiff.calculus.derivative import diff
 from symdiff.errors import Unsupported
 from symdiff.exact.components import evaluated, filled
 from symdiff.functions.shaping import stack
@@ -31,9 +33,10 @@ from symdiff.graph.algebra import (
 )
 from symdiff.graph.arithmetic import EXPANDED, Arithmetic
 from symdiff.graph.axes import shape_text
+from symdiff.graph.bound_lengths import with_values
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.graph.formula_nodes import lift
-from symdiff.graph.leaves import as_expr, full, number_node, symbol
+from symdiff.graph.leaves import as_expr, full, named_dummy, number_node, symbol
 from symdiff.graph.node import Node, op_as
 from symdiff.scalars.formula import (
     NUMBER_TESTS,
@@ -62,6 +65,7 @@ from symdiff.scalars.unevaluated import (
 )
 from symdiff.scalars.unevaluated import power as raised
 from symdiff.scalars.vocabulary import Ordered, Relation, ScalarFunction
+from symdiff.transforms.unknown_functions import function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,11 +82,12 @@ def from_sympy(expr: object) -> Expr:
     """Convert a SymPy formula to an expression; equal parts become one node.
 
     SymPy's symbols become scalar symbols by name: integer if declared integer, boolean if used as
-    conditions, else real, declared or not.  Floats keep their binary value.  A Matrix or Array of
-    formulas becomes an array.
+    conditions, else real, declared or not.  Undefined functions become unknown functions, as
+    ``function`` makes them.  Unevaluated derivatives are taken.  Floats keep their binary value.  A
+    Matrix or Array of formulas becomes an array.
 
     Raises Unsupported, with SymPy's type, for objects without counterpart (complex numbers and
-    symbols, undefined functions, integrals ...); ValueError for a symbol whose name is no
+    symbols, integrals ...); ValueError for a symbol whose name is no
     identifier or is shared by two different symbols; TypeError for other objects (for text use
     ``parse``).
 
@@ -117,7 +122,9 @@ def lifted(formulas: list[sp.Basic], known: Mapping[sp.Symbol, Expr] | None = No
     Symbols become the expressions of ``known``; without ``known``, scalar symbols by name.
     """
     order = operands_first(formulas, _checked_operands)
-    symbols = _symbols(order) if known is None else known
+    bound = _bound_symbols(order)
+    free = [part for part in order if part not in bound]
+    symbols = {**(_symbols(free) if known is None else known), **bound}
     done: dict[int, Expr] = {}
     for part in order:
         if isinstance(part, sp.Symbol):
@@ -142,6 +149,7 @@ def _checked_operands(part: sp.Basic) -> tuple[sp.Basic, ...]:
 _OPENED = (
     *(sp.Add, sp.Mul, sp.Pow, sp.Function, sp.Piecewise, sp.Rel, sp.UnevaluatedExpr),
     *(sp.And, sp.Or, sp.Xor, sp.Not, sp.ITE, sp.Max, sp.Min),
+    *(sp.Derivative, sp.Subs),
     *NUMBER_TESTS,
 )
 
@@ -154,6 +162,10 @@ def _operands(part: sp.Basic) -> tuple[sp.Basic, ...]:
         return (part.base,) if isinstance(part.exp, sp.Rational | sp.Float) else tuple(part.args)
     if _is_log_gamma(part):
         return tuple(part.args[0].args[0].args)
+    if isinstance(part, sp.Derivative):
+        return (part.expr, *(x for x, _ in part.variable_count))
+    if isinstance(part, sp.Subs):
+        return (part.expr, *part.variables, *part.point)
     if part.is_Atom or (not part.args and part.is_number):
         return ()
     return tuple(part.args)
@@ -166,6 +178,12 @@ def _is_log_gamma(part: sp.Basic) -> bool:
         and isinstance(part.args[0], sp.Abs)
         and isinstance(part.args[0].args[0], sp.gamma)
     )
+
+
+def _bound_symbols(parts: list[sp.Basic]) -> dict[sp.Basic, Expr]:
+    """The symbols that SymPy makes for a substitution, which all have the same names."""
+    variables = [x for part in parts if isinstance(part, sp.Subs) for x in part.variables]
+    return {x: named_dummy(x.name) for x in variables if isinstance(x, sp.Dummy)}
 
 
 def _symbols(parts: list[sp.Basic]) -> dict[sp.Symbol, Expr]:
@@ -209,10 +227,29 @@ def _build_node(part: sp.Basic, operands: list[Expr]) -> Expr:
         return power(*operands)
     if _is_log_gamma(part):
         return primitive("gammaln", *operands)
+    if isinstance(part, AppliedUndef):
+        if part.is_real is False:
+            raise Unsupported(f"{part.func} is not declared real: formulas are real")
+        return function(part.func.__name__)(*operands)
+    if isinstance(part, sp.Derivative):
+        return _differentiated(part, *operands)
+    if isinstance(part, sp.Subs):
+        count = len(part.variables)
+        pairs = zip(operands[1 : 1 + count], operands[1 + count :], strict=True)
+        return with_values("from_sympy", operands[:1], dict(pairs))[0]
     build = _BUILT.get(part.func)
     if build is not None:
         return build(operands)
     return _build_by_formula(part, operands)
+
+
+def _differentiated(part: sp.Derivative, f: Expr, *variables: Expr) -> Expr:
+    """The derivative that SymPy leaves unevaluated."""
+    for x, (_, order) in zip(variables, part.variable_count, strict=True):
+        if not order.is_Integer:
+            raise Unsupported(f"a derivative of the symbolic order {order}")
+        f = diff(f, x, int(order))
+    return f
 
 
 def _build_leaf(part: sp.Basic) -> Expr:
@@ -315,7 +352,8 @@ def to_sympy(
 def to_sympy(expr: Expr, *, cse: bool = False, codegen: bool = False) -> sp.Basic:
     """Convert an expression to a SymPy formula, in SymPy's own functions, unevaluated.
 
-    Symbols are declared real, integer ones integer; boolean ones have no assumptions.  Truth values
+    Symbols and unknown functions are declared real, integer symbols integer; boolean ones have no
+    assumptions.  Truth values
     become relations and conditions, selections Piecewise, floats Floats of 15 digits.  An array
     becomes an Array of its components; an array symbol ``x`` has the components ``x_0``, ``x_1_2``
     ...  Contractions and linear algebra are written out by components.  A detached expression
@@ -524,6 +562,9 @@ class Formulas(Arithmetic):
             result = choice(condition, *((sp.S.Zero, result) if first else (result, sp.S.Zero)))
         return result
 
+    def opaque(self, node: Node, args: Sequence[sp.Basic]) -> sp.Basic | None:
+        return _undefined(node.op, args) if isinstance(node.op, ops.Unknown) else None
+
     def eliminated(
         self, a: list[list[sp.Basic]], b: list[list[sp.Basic]]
     ) -> tuple[sp.Basic, list[list[sp.Basic]]]:
@@ -564,6 +605,29 @@ class Formulas(Arithmetic):
     def check(self, node: Node, elements: int, terms: int) -> None:
         _check_size(f"{node.op.name or 'a constant'}", elements, _COMPONENTS, "components")
         _check_size(f"{node.op.name}", terms, _TERMS, "terms")
+
+
+def _undefined(op: ops.Unknown, args: Sequence[sp.Basic]) -> sp.Basic:
+    """A derivative of an undefined function of SymPy, at its arguments.
+
+    SymPy differentiates by symbols.  Other arguments, and symbols in several arguments, take the
+    places of symbols of their own in a Subs.
+    """
+    cls = sp.Function(op.name, real=True)
+    if not any(op.orders):
+        return hashed(held(cls, args))
+    plain_arguments = all(x.is_Symbol or x.is_Number for x in args)
+    given, variables, points = [], [], []
+    for k, (x, order) in enumerate(zip(args, op.orders, strict=True), 1):
+        if plain_arguments and (not order or (x.is_Symbol and args.count(x) == 1)):
+            given.append(x)
+        else:
+            given.append(sp.Dummy(f"xi_{k}"))  # SymPy's own name
+            variables.append(given[-1])
+            points.append(x)
+    by = [(x, n) for x, n in zip(given, op.orders, strict=True) if n]
+    derivative = sp.Derivative(cls(*given), *by)
+    return sp.Subs(derivative, variables, points) if variables else derivative
 
 
 @lru_cache(maxsize=1 << 10)

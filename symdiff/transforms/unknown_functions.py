@@ -21,11 +21,11 @@ from symdiff.scalars.vocabulary import FACTS, VOCABULARY
 from symdiff.transforms.bodies import WithBodies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from symdiff.graph.expr import Operand
 
-__all__ = ["UnknownFunction", "function", "replacement"]
+__all__ = ["UnknownFunction", "function", "replacement", "unknown_within"]
 
 # A text that calls one of these is read as the known function.
 _KNOWN = frozenset(
@@ -145,15 +145,24 @@ class _Formula:
         if callable(self.given):
             symbols = tuple(named_dummy(f"x{k}") for k in range(count))
             words = ", ".join(x.name for x in symbols)
-            form = f"{{{self.name}: lambda {words}: ...}}, as {self.name} has {count} arguments"
-            result = called(form.replace(" 1 arguments", " one argument"), self.given, *symbols)
+            form = f"{{{self.name}: lambda {words}: ...}}, as {self.name} has {_arguments(count)}"
+            try:
+                result = called(form, self.given, *symbols)
+            except TypeError as error:
+                if form in str(error):
+                    raise
+                raise TypeError(
+                    f"substitute: the formula for {self.name} must be a function of expressions, "
+                    f"which {shortened(self.given)} is not: {error}; sd.custom(F, vjp) makes one "
+                    "of a function of numbers"
+                ) from error
         else:
             result, *given = self.given  # type: ignore[misc]  # `replacement` has seen to it
             symbols = tuple(given)
             if len(symbols) != count:
                 raise ValueError(
-                    f"substitute: the formula for {self.name} has {len(symbols)} symbols, and "
-                    f"{self.name} has {count} arguments"
+                    f"substitute: the formula for {self.name} is one of {_arguments(len(symbols))}, "
+                    f"and {self.name} has {_arguments(count)}"
                 )
         body = as_expr(result, "substitute", f"the formula for {self.name}")
         if body.shape:
@@ -185,10 +194,10 @@ def replacement(
                 f"{{{key.name}: lambda x: ...}}, or {{{key.name}: (formula, x)}}"
             )
         by_name[key.name] = _Formula(key.name, given)
-    for name in _inner_functions(outputs):
-        if name in by_name:
+    for op in unknown_within(topological(outputs), bodies_only=True):
+        if op.name in by_name:
             raise Unsupported(
-                f"substitute: {name} is used inside a loop or an equation; put the formula in "
+                f"substitute: {op.name} is used inside a loop or an equation; put the formula in "
                 "place of it before you build that"
             )
 
@@ -201,6 +210,10 @@ def replacement(
     return value
 
 
+def _arguments(count: int) -> str:
+    return "one argument" if count == 1 else f"{count} arguments"
+
+
 def _is_formula(given: object) -> bool:
     """Whether this is a formula followed by the symbols that it is a function of."""
     if not isinstance(given, tuple) or len(given) < 2:
@@ -208,16 +221,21 @@ def _is_formula(given: object) -> bool:
     return all(isinstance(x, Expr) and isinstance(x.op, ops.Symbol) and not x.shape for x in given[1:])
 
 
-def _inner_functions(outputs: Sequence[Expr]) -> list[str]:
-    """The names of the unknown functions inside the bodies of ops, at any depth."""
-    names: dict[str, None] = {}
-    waiting = [node.op for node in topological(outputs) if isinstance(node.op, WithBodies)]
-    seen = set(waiting)
+def unknown_within(nodes: Iterable[Expr], bodies_only: bool = False) -> Iterator[ops.Unknown]:
+    """The ops of unknown functions among ``nodes``, and inside loops and equations at any depth.
+
+    >>> import symdiff as sd
+    >>> theta, x = sd.function("theta"), sd.symbol("x")
+    >>> y = sd.root(lambda y: theta(y) - x, 0.0)
+    >>> list(unknown_within(sd.nodes(y)))
+    [Unknown(name='theta', orders=(0,))]
+    """
+    waiting = [(node.op, bodies_only) for node in nodes]
+    seen = set()
     while waiting:
-        for node in topological(waiting.pop().inside):
-            if isinstance(node.op, ops.Unknown):
-                names[node.op.name] = None
-            elif isinstance(node.op, WithBodies) and node.op not in seen:
-                seen.add(node.op)
-                waiting.append(node.op)
-    return list(names)
+        op, outside = waiting.pop()
+        if isinstance(op, ops.Unknown) and not outside:
+            yield op
+        elif isinstance(op, WithBodies) and op not in seen:
+            seen.add(op)
+            waiting += [(node.op, False) for node in topological(op.inside)]

@@ -223,7 +223,11 @@ class Reader:
             self.fail(node, INDEX_NOTATION if indexed else only)
         name = node.func.id
         if name not in FUNCTIONS and name not in PUBLIC:
-            self.fail(node, f"{name[:40]} is not a function here; {_suggest_meaning(name[:40])}")
+            self.fail(
+                node,
+                f"{name[:40]} is not a function here; {_suggest_meaning(name[:40])}; unknown "
+                "functions are not read back",
+            )
         starred = any(isinstance(arg, ast.Starred) for arg in node.args)
         if starred or any(given.arg is None for given in node.keywords):
             self.fail(node, f"{name}: operands are given by position, one by one")

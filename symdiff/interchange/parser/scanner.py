@@ -89,6 +89,12 @@ LAMBDA = (
     "lambda is a keyword of Python: write lambda_ for a symbol; texts of loops and solutions are "
     "not read back: build the expression again, or pickle it"
 )
+UNKNOWN = (
+    " is an unknown function, and this is a derivative of it: a text is not read back as one; "
+    "build it again with sd.function, or pickle it"
+)
+# What follows the name of an unknown function in the text of a derivative: theta', u^(1,2).
+_DERIVATIVE = re.compile(r"'|\^\([0-9]+(,[0-9]+)*\)")
 INDEX_NOTATION = "index notation is not read back: write sum(...), @ or einsum('ij,j->i', A, b)"
 
 
@@ -225,16 +231,20 @@ def _check_sign(
 def _words(text: str, start: int, stop: int) -> Iterator[tuple[str, str, int]]:
     """The kind, text and position of each word; raises ParseError for words of no formula."""
     number_end = -1
+    called, name_end = "", -1
     for match in _WORD.finditer(text, start, stop):
         kind, word, position = str(match.lastgroup), match.group(), match.start()
         if kind == "space":
             continue
+        if position == name_end and _DERIVATIVE.match(text, position, stop):
+            fail(text, position - len(called), f"{called[:40]}{UNKNOWN}")
         if kind == "other":
             shown = word if word.isprintable() else f"character U+{ord(word):04X}"
             fail(text, position, _REMEDIES.get(word, f"{shown} has no place in a formula"))
         if position == number_end and kind in ("name", "number", "exact"):
             fail(text, position, f"a number runs into {word[:20]!r}: write * between factors")
         if kind == "name":
+            called, name_end = word, match.end()
             word = _check_name(text, word, position, _KEYWORDS)
         elif kind == "number":
             number_end = match.end()
