@@ -616,17 +616,15 @@ def _undefined(op: ops.Unknown, args: Sequence[sp.Basic]) -> sp.Basic:
     cls = sp.Function(op.name, real=True)
     if not any(op.orders):
         return hashed(held(cls, args))
-    plain_arguments = all(x.is_Symbol or x.is_Number for x in args)
-    given, variables, points = [], [], []
-    for k, (x, order) in enumerate(zip(args, op.orders, strict=True), 1):
-        if plain_arguments and (not order or (x.is_Symbol and args.count(x) == 1)):
-            given.append(x)
-        else:
-            given.append(sp.Dummy(f"xi_{k}"))  # SymPy's own name
-            variables.append(given[-1])
+    given, variables, points = list(args), [], []
+    for k, (x, order) in enumerate(zip(args, op.orders, strict=True)):
+        others = [*args[:k], *args[k + 1 :]]
+        if order and not (x.is_Symbol and all(x not in other.free_symbols for other in others)):
+            given[k] = sp.Dummy(f"xi_{k + 1}")  # SymPy's own name
+            variables.append(given[k])
             points.append(x)
     by = [(x, n) for x, n in zip(given, op.orders, strict=True) if n]
-    derivative = sp.Derivative(cls(*given), *by)
+    derivative = cls(*given).diff(*by)
     return sp.Subs(derivative, variables, points) if variables else derivative
 
 

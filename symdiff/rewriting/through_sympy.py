@@ -28,6 +28,7 @@ from symdiff.graph.leaves import as_expr, number_node
 from symdiff.graph.node import topological
 from symdiff.interchange.sympy_bridge import Formulas, declared, lifted, stacked
 from symdiff.scalars.formula import operands_first
+from symdiff.transforms.unknown_functions import unknown_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,6 +63,8 @@ class Carried:
             self.require_lengths(f"{x.name} has", x.shape)
             env[x] = self.elements(x) if x.shape else self.symbol(x.name, x, (x, 0))
         self.env = env
+        for unknown in unknown_within(topological(outputs)):
+            raise unknown.refused(name)  # no check by numbers is possible
 
     def elements(self, x: Expr) -> Any:
         """SymPy's symbols for the elements of an array symbol."""

@@ -34,7 +34,7 @@ _KNOWN = frozenset(
         *VOCABULARY,
         *(alias for facts in FACTS.values() for alias in facts.aliases.split()),
         *("sec", "csc", "cot", "sech", "csch", "coth", "strong", "strong_both"),
-        *("true_divide", "radians", "degrees"),
+        *("true_divide", "radians", "degrees", "detach"),
     ]
 )
 
@@ -218,7 +218,9 @@ def _is_formula(given: object) -> bool:
     """Whether this is a formula followed by the symbols that it is a function of."""
     if not isinstance(given, tuple) or len(given) < 2:
         return False
-    return all(isinstance(x, Expr) and isinstance(x.op, ops.Symbol) and not x.shape for x in given[1:])
+    return all(
+        isinstance(x, Expr) and isinstance(x.op, ops.Symbol) and not x.shape for x in given[1:]
+    )
 
 
 def unknown_within(nodes: Iterable[Expr], bodies_only: bool = False) -> Iterator[ops.Unknown]:
