@@ -94,6 +94,8 @@ def roots() -> list[Expr]:
     sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
     cosine = sd.custom(np.cos, vjp_numpy=lambda g, out, x: -g * np.sin(x), name="cosine")
     found += [sine(v), sd.grad(sd.sum(cosine(v)), v)]
+    theta, u = sd.function("theta"), sd.function("u")
+    found += [sd.diff(u(x, sd.symbol("y")), x), *(sd.diff(theta(x), x, k) for k in range(5))]
     for row in test_table.ROWS:
         for shapes in row.cases[:2]:
             found += _with_gradient(row.ours, [sd.symbol(f"x{k}", s) for k, s in enumerate(shapes)])
@@ -263,10 +265,13 @@ def test_a_fact_of_a_linear_map_that_is_left_out_is_missed(cls, fact, monkeypatc
 
 @each_op
 def test_an_op_has_a_kernel(cls):
-    """A symbol has a value given instead of a kernel."""
+    """A symbol has a value given instead of a kernel; an unknown function has none."""
     for node in nodes_of_ops()[cls]:
         if cls is ops.Symbol:
             assert nm.interpret(node, {node: _ones(node)}).shape == _ones(node).shape
+        elif cls is ops.Unknown:
+            with pytest.raises(Unsupported, match="is an unknown function"):
+                kernel(node)
         else:
             assert callable(kernel(node))
 
@@ -300,8 +305,8 @@ def test_an_op_prints(cls):
 def test_an_op_is_counted(cls):
     """Or it is refused by name: nobody knows what a black box does."""
     for node in nodes_of_ops()[cls]:
-        if cls in (Custom, CustomPullback):
-            with pytest.raises(Unsupported, match="is a black box"):
+        if cls in (Custom, CustomPullback, ops.Unknown):
+            with pytest.raises(Unsupported, match=r"is a black box|is an unknown function"):
                 sd.count_operations(node)
         else:
             assert sd.count_operations(node, {"n": 3}) >= 0
@@ -351,6 +356,7 @@ NOT_DRAWN = {
     opaque_ops.ArgMin: "integers without a derivative: tests/symdiff/test_sequences.py",
     opaque_ops.Nonzero: "conditions are drawn by themselves: tests/symdiff/test_conditions.py",
     opaque_ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
+    ops.Unknown: "without a value: tests/symdiff/test_unknown_functions.py",
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
     Root: "equations are drawn by themselves: tests/symdiff/test_solutions.py",

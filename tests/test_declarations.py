@@ -46,9 +46,10 @@ if TYPE_CHECKING:
 BLACK_BOXES = (Custom, CustomPullback)
 # These are what their bodies are, which is not a fact of the class: test_scan.py,
 # test_solutions.py, test_while_loop.py, test_checkpoints.py, test_odes.py.  Of the last one the
-# length is what there is: test_conditions.py.
+# length is what there is: test_conditions.py.  An unknown function has no value:
+# test_unknown_functions.py.
 OTHERS = (
-    *(*BLACK_BOXES, Equations, Root, LinearSolution, Mesh),
+    *(*BLACK_BOXES, ops.Unknown, Equations, Root, LinearSolution, Mesh),
     *(Scan, Checkpoints, Fold, Sized, Steps, opaque_ops.Nonzero),
 )
 OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in OTHERS]

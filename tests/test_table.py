@@ -1371,6 +1371,8 @@ EXCEPTIONS = {
     "jvp": "a derivative; every row uses it",
     "vjp": "a derivative: tests/test_oracles.py",
     "custom": "black boxes: tests/symdiff/test_custom.py",
+    "function": "without a value: tests/symdiff/test_unknown_functions.py",
+    "total_derivative": "a derivative: tests/symdiff/test_unknown_functions.py",
     "from_function": "calls NumPy code: tests/symdiff/test_numpy_protocol.py",
     "kinks": "a context: tests/symdiff/test_kinks.py",
     "__version__": "a text",

@@ -55,7 +55,7 @@ def with_lengths(
     sizes: Mapping[str, Dim],
     instead: Callable[[Expr, Sequence[Expr]], Expr | None] | None = None,
 ) -> list[Expr]:
-    """``outputs`` with nodes replaced and named lengths known; ``with_values`` explains ``instead``.
+    """``outputs`` with nodes replaced and named lengths known; ``instead`` as in ``with_values``.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbol("x", "n"), sd.symbol("y", "n")

@@ -9,8 +9,6 @@ import sympy as sp
 
 from symdiff.calculus.nested_results import of_each
 from symdiff.errors import Unsupported
-from symdiff.exact.counting import count_operations
-from symdiff.graph.leaves import as_expr
 from symdiff.rewriting.through_sympy import changed
 
 if TYPE_CHECKING:
@@ -39,6 +37,8 @@ def simplify(f: Operand) -> Expr:
     operations is rejected, so that log1p and similar functions stay.  Within other formulas SymPy
     still writes log(x + 1): where digits count, evaluate the original.
 
+    A value of an unknown function counts as a symbol; its arguments stay as they are.
+
     Raises Unsupported, with the reason: for named lengths, more than 16 components, or a component
     of more than 300 operations (a shared one counts at each use); for an op without a formula in
     SymPy; if SymPy raises, or makes 5 million calls (seconds); if its result has no counterpart
@@ -53,9 +53,7 @@ def simplify(f: Operand) -> Expr:
     >>> sd.simplify(sd.grad(sd.log(q[0] * x), [q, x])[1:])
     (1/x,)
     """
-    f = as_expr(f)
-    result = changed("simplify", f, sp.simplify)
-    return f if count_operations(result) > _LONGER * count_operations(f) else result
+    return changed("simplify", f, sp.simplify, most=_LONGER)
 
 
 @of_each

@@ -6,6 +6,7 @@ Numbers become exact fractions, elements of array symbols become separate symbol
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import sys
 from fractions import Fraction
@@ -17,14 +18,15 @@ import sympy as sp
 
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.exact.components import evaluated, filled
+from symdiff.exact.counting import count_operations
 from symdiff.exact.witnesses import FEWEST, disagreement, fixed
 from symdiff.functions.elementwise import not_equal
 from symdiff.graph import ops
 from symdiff.graph.algebra import combine
 from symdiff.graph.axes import shape_text
-from symdiff.graph.bound_lengths import in_terms_of
+from symdiff.graph.bound_lengths import in_terms_of, with_values
 from symdiff.graph.expr import Expr, free_symbols, rebuild
-from symdiff.graph.leaves import as_expr, number_node
+from symdiff.graph.leaves import as_expr, number_node, symbol
 from symdiff.graph.node import topological
 from symdiff.interchange.sympy_bridge import Formulas, declared, lifted, stacked
 from symdiff.scalars.formula import operands_first
@@ -249,19 +251,40 @@ def _rounded_number(c: Number) -> Number:
     return float(c) if isinstance(c, Fraction) and c.denominator > _ROUNDED else c
 
 
-def changed(name: str, f: Any, function: Callable[..., Any], *others: Any) -> Expr:
+def changed(
+    name: str, f: Any, function: Callable[..., Any], *others: Any, most: float = math.inf
+) -> Expr:
     """Apply a SymPy function to every component of ``f``, with scalar ``others`` as arguments.
 
-    Raises Unsupported unless the result has the value of ``f`` wherever ``f`` has one.
+    A result of more than ``most`` times the operations is rejected: then f stays.  Raises
+    Unsupported unless the result has the value of ``f`` wherever ``f`` has one.
     """
     f = as_expr(f)
     exprs = in_terms_of([f], name, [as_expr(x) for x in others])
+    symbols = _symbols_for_unknown([f, *exprs])
+    if symbols:
+        f, *exprs = with_values(name, [f, *exprs], symbols)
+        result = changed(name, f, function, *exprs, most=most)
+        return with_values(name, [result], {x: node for node, x in symbols.items()})[0]
     way = Carried(name, [f, *exprs])
     arguments = [way.scalar(x) for x in exprs]
     parts = way.each(way.formulas(f), lambda part: function(part, *arguments))
     result = way.back(parts, f.shape, f.dtype)
     check(name, f, result)
-    return way.rounded(result)
+    result = way.rounded(result)
+    longer = math.isfinite(most) and count_operations(result) > most * count_operations(f)
+    return f if longer else result
+
+
+def _symbols_for_unknown(exprs: Sequence[Expr]) -> dict[Expr, Expr]:
+    """Symbols for the values of unknown functions, which may be any numbers."""
+    values = [node for node in topological(exprs) if isinstance(node.op, ops.Unknown)]
+    taken = {x.name for x in free_symbols(exprs)} if values else set()
+    numbers = itertools.count()
+    return {
+        node: symbol(next(name for k in numbers if (name := f"{node.op.name}_{k}") not in taken))
+        for node in values
+    }
 
 
 def check(name: str, f: Expr, result: Expr) -> None:

@@ -82,7 +82,7 @@ class UnknownFunction:
 
 @written('function("theta"), and then theta(t)')
 def function(name: str) -> UnknownFunction:
-    """An unknown real function of scalars: ``theta = function("theta")``, ``theta(t)``.
+    """An unknown real function of scalars: ``theta`` for the name "theta", to write ``theta(t)``.
 
     Its derivatives are functions of the same kind, of every order and in both modes.
     ``diff(theta(t), t)`` is ``theta'(t)``, and the chain rule makes ``2*t*theta'(t**2)`` of
@@ -160,10 +160,10 @@ class _Formula:
             result, *given = self.given  # type: ignore[misc]  # `replacement` has seen to it
             symbols = tuple(given)
             if len(symbols) != count:
-                raise ValueError(
-                    f"substitute: the formula for {self.name} is one of {_arguments(len(symbols))}, "
-                    f"and {self.name} has {_arguments(count)}"
+                has = (
+                    f"is one of {_arguments(len(symbols))}, and {self.name} has {_arguments(count)}"
                 )
+                raise ValueError(f"substitute: the formula for {self.name} {has}")
         body = as_expr(result, "substitute", f"the formula for {self.name}")
         if body.shape:
             raise ShapeError(

@@ -135,6 +135,7 @@ CALLS: dict[str, Callable[[], Valid]] = {
     "from_function": lambda: valid(lambda a, b: np.sin(a) * b, x, y),
     "from_sympy": lambda: valid(sp.Symbol("x") + 1),
     "full": lambda: valid((2, 3), x),
+    "function": lambda: valid("theta").and_then(lambda made: sd.diff(made(x), x)),
     "gauss_newton_product": lambda: valid(sd.sum(v**2), v, v, w),
     "getitem": lambda: valid(v, 1),
     "grad": lambda: valid(
@@ -208,6 +209,7 @@ CALLS: dict[str, Callable[[], Valid]] = {
     "tensordot": lambda: valid(A, B, axes=1),
     "tile": lambda: valid(v, 2),
     "to_sympy": lambda: valid(x * y, cse=False, codegen=True),
+    "total_derivative": lambda: valid(f, t, rates={x: y, v: w}),
     "trace": lambda: valid(T, offset=1, axis1=1, axis2=2),
     "transpose": lambda: valid(T, 0, 2, 1),
     "trapezoid": lambda: valid(v, w, dx=1, axis=0),

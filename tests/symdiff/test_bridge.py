@@ -107,9 +107,10 @@ f = sp.Function("f")
     [
         (sp.I * X, "ImaginaryUnit"),
         (sp.zoo, "ComplexInfinity"),
-        (f(X), "f"),
         (sp.Integral(sp.exp(X**3), X), "Integral"),
-        (sp.Derivative(f(X), X), "Derivative"),
+        (sp.Integral(f(X), X), "Integral"),
+        (f(X, evaluate=False).func(), "f"),
+        (sp.Derivative(f(X), (X, Y)), "symbolic order y"),
         (sp.Sum(X**Y, (Y, 0, 3)), "Sum"),
         (sp.airyai(X), "airyai"),
         (sp.MatrixSymbol("M", 2, 2), "MatrixSymbol"),

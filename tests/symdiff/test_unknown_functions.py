@@ -184,21 +184,20 @@ M, LENGTH, G = sp.symbols("m l g", real=True)
 m, length, g = sd.symbols("m l g")
 
 
-def pendulum(s, m, l, g, t, th, v):
-    return m * l**2 * v**2 / 2 + m * g * l * s.cos(th)
+def pendulum(s, m, r, g, t, th, v):
+    return m * r**2 * v**2 / 2 + m * g * r * s.cos(th)
 
 
 def test_the_pendulum():
     ours = equations(pendulum(sd, m, length, g, t, theta(t), sd.diff(theta(t), t)), [theta])
     theirs = euler_equations(pendulum(sp, M, LENGTH, G, T, THETA(T), THETA(T).diff(T)), THETA(T), T)
     assert sp.simplify(sd.to_sympy(ours[0]) - theirs[0].lhs) == 0
-    assert str(-ours[0]) == "m*l**2*theta''(t) + m*l*g*sin(theta(t))"
     assert -ours[0] is m * length**2 * sd.diff(theta(t), t, 2) + m * g * length * sd.sin(theta(t))
 
 
-def double_pendulum(s, m, l, g, t, a, b, da, db):
-    kinetic = l**2 * (2 * da**2 + db**2 + 2 * da * db * s.cos(a - b)) / 2
-    return m * (kinetic + g * l * (2 * s.cos(a) + s.cos(b)) * (1 + t / 10))
+def double_pendulum(s, m, r, g, t, a, b, da, db):
+    kinetic = r**2 * (2 * da**2 + db**2 + 2 * da * db * s.cos(a - b)) / 2
+    return m * (kinetic + g * r * (2 * s.cos(a) + s.cos(b)) * (1 + t / 10))
 
 
 def test_the_double_pendulum_with_a_lagrangian_that_depends_on_time():
@@ -294,7 +293,7 @@ def test_a_formula_may_be_written_with_symbols():
 
 def test_a_value_is_replaced_as_a_symbol():
     q, v = theta(t), sd.diff(theta(t), t)
-    assert str((q * v * t).subs({q: x, v: y})) == "t*x*y"
+    assert (q * v).subs({q: x, v: y}) is x * y
     assert (q * v).subs({q: x}) is x * v
     assert (q + theta(x)).subs({q: theta(x), theta(x): q}) is q + theta(x)
     with pytest.raises(ShapeError, match=r"theta\(t\) is a scalar"):
@@ -435,9 +434,9 @@ TEXTS = [
         r"\partial_{1}^{2} \partial_{2} u\left(x, x\right)",
     ),
     (
-        lambda: sd.diff(u(x, y), x).subs({y: x * t}),
-        "u^(1,0)(x, t*x)",
-        r"\partial_{1} u\left(x, t x\right)",
+        lambda: sd.diff(u(x, y), x).subs({y: sd.exp(x)}),
+        "u^(1,0)(x, exp(x))",
+        r"\partial_{1} u\left(x, e^{x}\right)",
     ),
 ]
 
@@ -495,14 +494,22 @@ def test_sympy_and_back(name):
     for by in ORDERS:
         d = sd.diff(f, *[{"t": t, "x": x}[c] for c in by]) if by else f
         theirs = formula.diff(*[{"t": T, "x": X}[c] for c in by]) if by else formula
-        for back in (sd.from_sympy(sd.to_sympy(d)), sd.from_sympy(theirs)):
+        forms = [sd.to_sympy(d)]
+        if theirs.free_symbols <= {T, X, Y}:  # SymPy 1.14 leaks symbols of second derivatives
+            forms.append(theirs)
+        for form in forms:
             agree(
-                back, name, lambda g, by=by: g.diff(*[{"t": T, "x": X}[c] for c in by]) if by else g
+                sd.from_sympy(form),
+                name,
+                lambda g, by=by: g.diff(*[{"t": T, "x": X}[c] for c in by]) if by else g,
             )
-        # SymPy has several forms of u_xt(t, t), and compares those of u(x - 2*t, t) by their terms'
-        # order.
-        if len(by) < 2 and name != "waves":
-            assert sp.expand((sd.to_sympy(d) - theirs).doit()) == 0
+        if len(by) < 2:  # SymPy has several forms of u_xt(t, t), and does not see that they agree
+            assert sp.expand((sorted_inside(sd.to_sympy(d)) - theirs).doit()) == 0
+
+
+def sorted_inside(f: sp.Basic) -> sp.Basic:
+    """The formula with its terms and factors in SymPy's order, in all its parts."""
+    return f.func(*map(sorted_inside, f.args)) if f.args else f
 
 
 def test_functions_of_sympy():
@@ -520,13 +527,25 @@ def test_functions_of_sympy():
     assert sd.to_sympy(sd.diff(theta(t**2), t)).doit() == THETA(T**2).diff(T)
     replacements, formula = sd.to_sympy(theta(t * x) + sd.sin(t * x), cse=True)
     assert len(replacements) == 1
-    assert formula.subs(replacements) == THETA(T * X) + sp.sin(T * X)
+    assert sorted_inside(formula.subs(replacements)) == THETA(T * X) + sp.sin(T * X)
     with pytest.raises(ValueError, match="gamma is a known function"):
         sd.from_sympy(sp.Function("gamma")(s))
     with pytest.raises(Unsupported, match="symbolic order"):
         sd.from_sympy(sp.Derivative(f(s), (s, sp.Symbol("n", integer=True))))
     with pytest.raises(Unsupported, match="not declared real"):
         sd.from_sympy(sp.Function("f", real=False)(s))
+
+
+def test_other_forms_take_values_as_symbols():
+    q, v = theta(t), sd.diff(theta(t**2), t)
+    assert sd.simplify(sd.sin(q) ** 2 + sd.cos(q) ** 2) is sd.constant(1)
+    assert sd.expand((q + v) * (q - v)) is q**2 - v**2
+    assert sd.factor(q**2 - 2 * q * x + x**2) is (q - x) ** 2
+    assert sd.collect(x * q + y * q + 1, q) is (x + y) * q + 1
+    theta_0 = sd.symbol("theta_0")
+    assert sd.expand(theta_0 * (q + 1)) is theta_0 * q + theta_0
+    inner = theta(x * (t + 1) - x)
+    assert sd.expand(inner * 2) is inner * 2
 
 
 # What needs a value -------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from symdiff.graph.ops.linear import *  # noqa: F403
 from symdiff.graph.ops.opaque import *  # noqa: F403
 from symdiff.graph.ops.opaque import Opaque
 from symdiff.graph.ops.pointwise import *  # noqa: F403
-from symdiff.graph.ops.unknown import *  # noqa: F403
 
 if not TYPE_CHECKING:
 
