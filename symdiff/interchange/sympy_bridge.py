@@ -625,7 +625,12 @@ def _undefined(op: ops.Unknown, args: Sequence[sp.Basic]) -> sp.Basic:
             points.append(x)
     by = [(x, n) for x, n in zip(given, op.orders, strict=True) if n]
     derivative = cls(*given).diff(*by)
-    return sp.Subs(derivative, variables, points) if variables else derivative
+    try:
+        return sp.Subs(derivative, variables, points) if variables else derivative
+    except RecursionError:
+        raise Unsupported(
+            f"to_sympy: an argument of {op.name}{op.mark} is too deep a formula for SymPy"
+        ) from None
 
 
 @lru_cache(maxsize=1 << 10)
