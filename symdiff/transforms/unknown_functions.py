@@ -30,7 +30,7 @@ __all__ = ["UnknownFunction", "function", "replacement", "unknown_within"]
 # A text that calls one of these is read as the known function.
 _KNOWN = frozenset(
     [
-        *functions.__all__,
+        *dir(functions),  # its public names
         *VOCABULARY,
         *(alias for facts in FACTS.values() for alias in facts.aliases.split()),
         *("sec", "csc", "cot", "sech", "csch", "coth", "strong", "strong_both"),
@@ -157,8 +157,8 @@ class _Formula:
                     "of a function of numbers"
                 ) from error
         else:
-            result, *given = self.given  # type: ignore[misc]  # `replacement` has seen to it
-            symbols = tuple(given)
+            assert isinstance(self.given, tuple)  # `replacement` has seen to it
+            result, symbols = self.given[0], self.given[1:]
             if len(symbols) != count:
                 has = (
                     f"is one of {_arguments(len(symbols))}, and {self.name} has {_arguments(count)}"
@@ -216,7 +216,7 @@ def _arguments(count: int) -> str:
 
 def _is_formula(given: object) -> bool:
     """Whether this is a formula followed by the symbols that it is a function of."""
-    if not isinstance(given, tuple) or len(given) < 2:
+    if not isinstance(given, tuple) or len(given) < 2 or len({*given[1:]}) < len(given) - 1:
         return False
     return all(
         isinstance(x, Expr) and isinstance(x.op, ops.Symbol) and not x.shape for x in given[1:]

@@ -9,7 +9,8 @@ _vocabulary = Family("vocabulary")
 _contract = Family("contract")
 _linear = Family("linear")
 _opaque = Family("opaque")
-FAMILIES = (_pointwise, _vocabulary, _contract, _linear, _opaque)
+_unknown = Family("unknown functions")
+FAMILIES = (_pointwise, _vocabulary, _contract, _linear, _opaque, _unknown)
 
 # Sums, products, powers ---------------------------------------------------------------------------
 
@@ -342,4 +343,37 @@ _opaque(
     "moved = matrix_product(node, t) if k else matrix_product(t, node)",
     "moved = matrix_product(t, node) if k else matrix_product(node, t)",
     "test_derivatives_are_differences[Sylvester]",
+)
+
+# Unknown functions --------------------------------------------------------------------------------
+
+_unknown(
+    "an-unknown-function-is-differentiated-by-its-first-argument",
+    "opaque(op.by(self.k), *self.node.args)",
+    "opaque(op.by(0), *self.node.args)",
+    "test_derivatives_are_sympys[waves]",
+)
+_unknown(
+    "values-of-unknown-functions-are-no-variables-of-their-own",
+    "isinstance(x.op, ops.Symbol | ops.Unknown) or component",
+    "isinstance(x.op, ops.Symbol) or component",
+    "test_a_value_and_its_derivative_are_independent",
+)
+_unknown(
+    "formulas-are-differentiated-once-at-most",
+    "body = diff(body, x, order)",
+    "body = diff(body, x, min(order, 1))",
+    "test_derivatives_are_sympys[chain]",
+)
+_unknown(
+    "formulas-are-put-on-the-operands-before-the-step",
+    "value = instead(node, [done[arg] for arg in node.args])",
+    "value = instead(node, node.args)",
+    "test_all_replacements_happen_at_once",
+)
+_unknown(
+    "unknown-functions-in-loops-are-lowered",
+    "for unknown in unknown_within(nodes):",
+    "for unknown in [x.op for x in nodes if isinstance(x.op, ops.Unknown)]:",
+    "test_functions_inside_loops_and_equations",
 )

@@ -324,6 +324,7 @@ def test_a_custom_function_with_its_derivative():
         (lambda p, q: p, TypeError, "as theta has one argument"),
         ((x * t, x, t), ValueError, "one of 2 arguments, and theta has one argument"),
         ((x * t, 3), TypeError, "theta is a function"),
+        ((x * t, t, t), TypeError, "theta is a function"),
         (lambda s: sd.symbol("v", 3) * s, ShapeError, r"theta has shape \(3,\)"),
         (lambda s: s < 3, TypeError, "theta is a condition"),
         (lambda s: "s", TypeError, "formula for theta"),
