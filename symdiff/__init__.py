@@ -82,6 +82,7 @@ with without_collections():
     from symdiff.interchange.pickling import reduced
     from symdiff.interchange.sympy_bridge import from_sympy as from_sympy
     from symdiff.interchange.sympy_bridge import to_sympy as to_sympy
+    from symdiff.rewriting.integration import integrate as integrate
     from symdiff.rewriting.limits import limit as limit
     from symdiff.rewriting.limits import series as series
     from symdiff.rewriting.simplification import collect as collect
@@ -143,6 +144,7 @@ if not TYPE_CHECKING:
         "grad",
         "hessian",
         "hvp",
+        "integrate",
         "jacobian",
         "jvp",
         "kinks",

@@ -24,6 +24,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
         "transforms.substitution",
         "rewriting.simplification",
         "rewriting.limits",
+        "rewriting.integration",
         "transforms.batching",
         "transforms.loops",
         "transforms.solutions",

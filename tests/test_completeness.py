@@ -35,6 +35,7 @@ from symdiff.graph.formula_nodes import is_decision, written_out
 from symdiff.graph.leaves import dummy, number_of
 from symdiff.graph.node import Op, topological
 from symdiff.transforms.checkpoints import Checkpoints, Fold
+from symdiff.transforms.integrals import Integral
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
@@ -94,6 +95,7 @@ def roots() -> list[Expr]:
     sine = sd.custom(np.sin, lambda g, out, x: g * sd.cos(x), name="sine")
     cosine = sd.custom(np.cos, vjp_numpy=lambda g, out, x: -g * np.sin(x), name="cosine")
     found += [sine(v), sd.grad(sd.sum(cosine(v)), v)]
+    found.append(sd.integrate(sd.cosh(x * v[0]), x, x, v[1], closed=False))
     theta, u = sd.function("theta"), sd.function("u")
     found += [sd.diff(u(x, sd.symbol("y")), x), *(sd.diff(theta(x), x, k) for k in range(5))]
     for row in test_table.ROWS:
@@ -357,6 +359,7 @@ NOT_DRAWN = {
     opaque_ops.Nonzero: "conditions are drawn by themselves: tests/symdiff/test_conditions.py",
     opaque_ops.SearchSorted: "integers without a derivative: tests/symdiff/test_sequences.py",
     ops.Unknown: "without a value: tests/symdiff/test_unknown_functions.py",
+    Integral: "its value is SciPy's: tests/symdiff/test_integrals.py",
     Custom: "not a formula of ours: tests/symdiff/test_custom.py",
     CustomPullback: "not a formula of ours: tests/symdiff/test_custom.py",
     Root: "equations are drawn by themselves: tests/symdiff/test_solutions.py",

@@ -30,6 +30,7 @@ from symdiff.graph.contraction import symmetric
 from symdiff.graph.signatures import Signature
 from symdiff.interchange.pickling import described
 from symdiff.transforms.checkpoints import Checkpoints, Fold
+from symdiff.transforms.integrals import Integral
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import Equations, LinearSolution, Root
 from symdiff.transforms.scans import Scan
@@ -45,11 +46,11 @@ if TYPE_CHECKING:
 
 BLACK_BOXES = (Custom, CustomPullback)
 # These are what their bodies are, which is not a fact of the class: test_scan.py,
-# test_solutions.py, test_while_loop.py, test_checkpoints.py, test_odes.py.  Of the last one the
+# test_solutions.py, test_while_loop.py, test_checkpoints.py, test_odes.py, test_integrals.py.  Of the last one the
 # length is what there is: test_conditions.py.  An unknown function has no value:
 # test_unknown_functions.py.
 OTHERS = (
-    *(*BLACK_BOXES, ops.Unknown, Equations, Root, LinearSolution, Mesh),
+    *(*BLACK_BOXES, ops.Unknown, Equations, Integral, Root, LinearSolution, Mesh),
     *(Scan, Checkpoints, Fold, Sized, Steps, opaque_ops.Nonzero),
 )
 OPAQUE = [cls for cls in OPS if issubclass(cls, ops.Opaque) and cls not in OTHERS]

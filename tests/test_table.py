@@ -1373,6 +1373,7 @@ EXCEPTIONS = {
     "custom": "black boxes: tests/symdiff/test_custom.py",
     "function": "without a value: tests/symdiff/test_unknown_functions.py",
     "total_derivative": "a derivative: tests/symdiff/test_unknown_functions.py",
+    "integrate": "a closed form or quadrature: tests/symdiff/test_integrals.py",
     "from_function": "calls NumPy code: tests/symdiff/test_numpy_protocol.py",
     "kinks": "a context: tests/symdiff/test_kinks.py",
     "__version__": "a text",

@@ -2,6 +2,7 @@
 
 # Sums and products have their kernels from programs, which stand above ``node_kernels``.
 from numeric.lowering import arithmetic_kernels as arithmetic_kernels
+from numeric.lowering import integrals as integrals
 from numeric.lowering import loops as loops
 from numeric.lowering import odes as odes
 from numeric.lowering import roots as roots

@@ -377,6 +377,10 @@ class Latex(Notation):
         signs = [_with_exponent(rf"\partial_{{{k}}}", n) for k, n in enumerate(op.orders, 1) if n]
         return Piece(f"{' '.join(signs)} {head}{inner}", POWER)
 
+    def integral(self, body: Piece, x: Piece, a: Piece, b: Piece) -> Piece:
+        inner = self.wrapped(body, PRODUCT)
+        return Piece(rf"\int_{{{a.text}}}^{{{b.text}}} {inner} \, d{x.text}", POWER)
+
     def _derivative(self, name: str, orders: int, texts: list[str]) -> Piece:
         """A derivative of a function, with its leading orders as exponent: f^{(2)}(x)."""
         head = self._head(name[: -len(_DERIVATIVE)])

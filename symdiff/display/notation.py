@@ -263,6 +263,10 @@ class Notation:
         """
         return self.call(op.called(())[0], arguments)
 
+    def integral(self, body: Piece, x: Piece, a: Piece, b: Piece) -> Piece:
+        """The integral of ``body`` by x from a to b."""
+        return self.call("integrate", [body, x, a, b])
+
     def cases(self, pieces: Sequence[Piece], conditions: Sequence[Piece]) -> Piece:
         """The first piece whose condition holds, or the last one."""
         *branches, result = pieces

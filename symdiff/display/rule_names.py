@@ -14,6 +14,7 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.formula_nodes import is_decision
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
+from symdiff.transforms.integrals import Integral
 from symdiff.transforms.roots import Equations
 from symdiff.transforms.scans import Looped
 from symdiff.transforms.sized import Sized
@@ -71,6 +72,8 @@ def rule(node: Expr, k: int | None) -> Rule:
         return Rule("a scan of the linearised body, the other way round")
     if isinstance(op, Sized):
         return Rule("the derivative inside, for as many steps")
+    if isinstance(op, Integral):
+        return Rule("Leibniz' rule: the integrand at a limit, or the integral of its derivative")
     if isinstance(op, Equations):
         return Rule("the transposed equations, linearised at the solution, are solved")
     name = op.called(node.shape)[0]

@@ -36,6 +36,7 @@ from symdiff.graph.leaves import number_of
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 from symdiff.scalars.vocabulary import FACTS
+from symdiff.transforms.integrals import Integral, written_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -588,6 +589,10 @@ class Writer:
             return None
         if isinstance(node.op, ops.Unknown):
             return self._unknown(node, node.op)
+        if isinstance(node.op, Integral):
+            (body,), x = written_out(node)
+            needs = tuple(map(Need, (body, x, *node.args[:2])))
+            return Form(needs, lambda p: notation.integral(*p).of(ndim), call=True)
         return self._call_form(node)
 
     def _unknown(self, node: Expr, op: ops.Unknown) -> Form:

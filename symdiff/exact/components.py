@@ -26,6 +26,7 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import op_as, topological
 from symdiff.scalars.formula import canonical, kernel_symbol
 from symdiff.transforms.checkpoints import Fold
+from symdiff.transforms.integrals import Integral
 from symdiff.transforms.odes import Mesh
 from symdiff.transforms.roots import LinearSolution, Root
 from symdiff.transforms.scans import Scan
@@ -352,6 +353,8 @@ class _Walk:
         op = op_as(node, ops.Opaque)
         if isinstance(op, ops.Unknown):
             raise op.refused("")
+        if isinstance(op, Integral):
+            raise op.refused()
         signature = op.signature
         if signature is None:
             raise Unsupported(f"{op.name} has no component-wise value")

@@ -20,6 +20,7 @@ from symdiff.graph.bound_lengths import in_terms_of
 from symdiff.graph.expr import Expr, free_symbols
 from symdiff.graph.leaves import as_expr
 from symdiff.graph.node import op_as
+from symdiff.transforms.integrals import Integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -129,7 +130,13 @@ class _Sets(Arithmetic):
         return components
 
     def opaque(self, node: Node, args: Sequence[Any]) -> Any:
-        return _union([0, *args]) if isinstance(node.op, ops.Unknown) else None
+        if isinstance(node.op, ops.Unknown):
+            return _union([0, *args])
+        if isinstance(node.op, Integral):  # all elements of the integrand may need all operands
+            every = _union([0, *(s for x in args for s in np.ravel(x).tolist())])
+            shape = tuple(map(int, node.shape))
+            return filled(shape, [every] * math.prod(shape)) if shape else every
+        return None
 
     def core(self, node: Node, shape: tuple[int, ...], cores: Sequence[object]) -> Any:
         op = op_as(node, ops.Opaque)

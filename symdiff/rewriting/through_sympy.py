@@ -192,9 +192,9 @@ class _Exhausted(BaseException):
     """The limit's exception: a BaseException, because SymPy catches Exception."""
 
 
-def bounded(name: str, function: Callable[[], Any]) -> Any:
+def bounded(name: str, function: Callable[[], Any], calls: int = CALLS) -> Any:
     """Run a SymPy function; raise Unsupported if it raises or makes too many calls."""
-    remaining = CALLS
+    remaining = calls
 
     def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal remaining
@@ -212,7 +212,7 @@ def bounded(name: str, function: Callable[[], Any]) -> Any:
     except _Exhausted:
         sys.setprofile(before)
         raise Unsupported(
-            f"{name}: SymPy was stopped after {CALLS} calls; it takes too long for this formula: "
+            f"{name}: SymPy was stopped after {calls} calls; it takes too long for this formula: "
             "take parts, or another of simplify, expand, factor, collect"
         ) from None
     except Unsupported:

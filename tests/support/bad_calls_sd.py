@@ -143,6 +143,7 @@ CALLS: dict[str, Callable[[], Valid]] = {
     ),
     "hessian": lambda: valid(f, v),
     "hvp": lambda: valid(sd.sum(v**3), v, w),
+    "integrate": lambda: valid(sd.cosh(x * y), x, 0, y, closed=False),
     "interp": lambda: valid(v, data, data, left=0, right=1),
     "irfft": lambda: valid(v, w, n=4, axis=0),
     "jacobian": lambda: valid(v * x, v, mode="forward"),
