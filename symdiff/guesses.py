@@ -43,13 +43,12 @@ _SYMPYS = {
     **dict.fromkeys(("trigsimp", "powsimp", "radsimp", "ratsimp", "logcombine"), _SIMPLIFY),
     **dict.fromkeys(("expand_trig", "expand_log"), _EXPAND),
     **dict.fromkeys(("together", "cancel", "apart"), _FACTOR),
-    "integrate": _SYMPY,
 }
 
 PACKAGE: dict[str, str] = {
     "Symbol": 'sd.symbol("x") makes one',
-    "Function": "sd.pointwise makes a function of a formula, sd.custom one of NumPy code; an "
-    "undefined function has no counterpart",
+    "Function": 'sd.function("f") makes an unknown function, sd.pointwise one of a formula, '
+    "sd.custom one of NumPy code",
     "Matrix": "sd.stack of rows or sd.constant([[1, 2], [3, 4]]) make matrices, "
     'sd.symbol("A", (2, 2)) a symbol',
     "Array": "sd.stack and sd.constant make arrays",
@@ -116,7 +115,7 @@ PACKAGE: dict[str, str] = {
     **dict.fromkeys(("ITE", "cond", "if_else", "conditional"), _WHERE),
     "Sum": "sd.sum of an array; a sum with symbolic bounds has no counterpart",
     "Product": "sd.prod of an array; a product with symbolic bounds has no counterpart",
-    "Integral": _SYMPY,
+    "Integral": "sd.integrate(f, x, a, b)",
     **dict.fromkeys(("roots", "dsolve", "Poly", "degree", "coeff"), _SYMPY),
     **dict.fromkeys(("numer", "denom", "fraction", "Lambda", "srepr"), _SYMPY),
     "DiracDelta": "a distribution is not a function; derivatives of jumps are 0 beside them",
@@ -167,9 +166,8 @@ PACKAGE: dict[str, str] = {
     "elliptic_k": "sd.ellipk",
     "elliptic_e": "sd.ellipe, the complete integral",
     **dict.fromkeys(("airy", "airyai", "airybi", "hyp2f1", "hyp1f1", "hyper"), _CUSTOM),
-    "total_derivative": "sd.jvp(f, [q, v], [v, a]), where v is the velocity of q, a that of v",
     **dict.fromkeys(("linsolve", "nonlinsolve", "finite_diff_weights"), _SYMPY),
-    "quad": "sd.odeint(lambda y, t: f(t), 0, [a, b])[-1] is the integral from a to b",
+    "quad": "sd.integrate(f, x, a, b)",
     **dict.fromkeys(("ccode", "fcode", "pycode", "codegen", "code", "CodeGenerator"), _CODE),
     **dict.fromkeys(("nlpsol", "qpsol", "Opti"), _SOLVERS),
     **dict.fromkeys(("brentq", "newton", "fsolve", "nsolve", "rootfinder", "custom_root"), _ROOT),
@@ -224,6 +222,7 @@ EXPRESSION: dict[str, str] = {
     "lower": "numeric.lower(f, [x, y])",
     "backward": "numeric.lower(f, x).value_and_grad gives values of derivatives; Tensors record",
     **_SYMPYS,
+    "integrate": "sd.integrate(f, x, a, b)",
     "taylor": "f.series(x, x0, n)",
     **dict.fromkeys(("nseries", "lseries"), "f.series(x, x0, n)"),
     "removeO": "series leaves the order term out",

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 BLACK_BOXES = (Custom, CustomPullback)
 # These are what their bodies are, which is not a fact of the class: test_scan.py,
-# test_solutions.py, test_while_loop.py, test_checkpoints.py, test_odes.py, test_integrals.py.  Of the last one the
-# length is what there is: test_conditions.py.  An unknown function has no value:
+# test_solutions.py, test_while_loop.py, test_checkpoints.py, test_odes.py, test_integrals.py.  Of
+# the last one the length is what there is: test_conditions.py.  An unknown function has no value:
 # test_unknown_functions.py.
 OTHERS = (
     *(*BLACK_BOXES, ops.Unknown, Equations, Integral, Root, LinearSolution, Mesh),

@@ -35,9 +35,7 @@ class IntegralOf(Programs):
         dtype = solvable([a, b, *params])
         (shape,) = self.shapes(sizes)
         f = self._integrand(params, shape, sizes)
-        values = [
-            _checked(lambda x, k=k: f(x)[k], float(a), float(b)) for k in range(math.prod(shape))
-        ]
+        values = [_checked(_element(f, k), float(a), float(b)) for k in range(math.prod(shape))]
         return np.array(values, dtype).reshape(shape)[()]
 
     def _integrand(
@@ -67,6 +65,10 @@ class IntegralOf(Programs):
         return kept if math.prod(shape) > 1 else elements
 
 
+def _element(f: Callable[[float], Sequence[float]], k: int) -> Callable[[float], float]:
+    return lambda x: f(x)[k]
+
+
 @contained
 def _checked(f: Callable[[float], float], a: float, b: float) -> float:
     """The integral of f from a to b; raises ConvergenceError where its error is not small.
@@ -86,10 +88,14 @@ def _checked(f: Callable[[float], float], a: float, b: float) -> float:
         if error > _CERTAIN * size and math.isfinite(error):
             size = max(size, abs(_quad(lambda x: abs(f(x)), a, b, 1e-3)[0]))
     if not error <= _CERTAIN * size or math.isinf(value):  # also for nan
+        why = (
+            "the integrand is nan at some point"
+            if math.isnan(value)
+            else "the integral may diverge, have a pole inside or oscillate"
+        )
         failure = ConvergenceError(
             f"integrate: no certain value from {a:g} to {b:g}: quadrature finds {value:.6g} with "
-            f"an error of {error:.1g}; the integral may diverge, have a pole inside or oscillate; "
-            "split it where the integrand is difficult"
+            f"an error of {error:.1g}; {why}; split the integral where f is difficult"
         )
         failure.residual = error
         raise failure

@@ -73,8 +73,8 @@ def integrate(f: Operand, x: Expr, a: Operand, b: Operand, *, closed: bool = Tru
 
     >>> import symdiff as sd
     >>> x, k = sd.symbols("x k")
-    >>> print(sd.integrate(x * sd.exp(-x), x, 0, k))
-    1 - (k + 1)*exp(-k)
+    >>> sd.integrate(sd.erf(x) * sd.exp(-(x**2)), x, 0, k)
+    sqrt(pi)*erf(k)**2/4
     >>> F = sd.integrate(sd.exp(-k * sd.cosh(x)), x, 0, 1)
     >>> print(sd.diff(F, k))
     -integrate(exp(-k*cosh(x))*cosh(x), x, 0, 1)

@@ -10,7 +10,8 @@ _contract = Family("contract")
 _linear = Family("linear")
 _opaque = Family("opaque")
 _unknown = Family("unknown functions")
-FAMILIES = (_pointwise, _vocabulary, _contract, _linear, _opaque, _unknown)
+_integral = Family("integrals")
+FAMILIES = (_pointwise, _vocabulary, _contract, _linear, _opaque, _unknown, _integral)
 
 # Sums, products, powers ---------------------------------------------------------------------------
 
@@ -376,4 +377,43 @@ _unknown(
     "for unknown in unknown_within(nodes):",
     "for unknown in [x.op for x in nodes if isinstance(x.op, ops.Unknown)]:",
     "test_functions_inside_loops_and_equations",
+)
+
+# Integrals ----------------------------------------------------------------------------------------
+
+_integral(
+    "the-lower-limit-has-the-sign-of-the-upper",
+    "return value if k else scale(-1, value)",
+    "return value",
+    "test_both_modes_agree",
+)
+_integral(
+    "moving-jumps-are-ignored",
+    "if part in along and part in moving and _jumps(part):",
+    "if False:",
+    "test_integrals.py::test_jumps",
+)
+_integral(
+    "decisions-at-kinks-do-not-jump",
+    "return op.decides is not None or not _STEPWISE",
+    "return not _STEPWISE",
+    "test_integrals.py::test_jumps",
+)
+_integral(
+    "quadrature-is-not-checked-by-two-parts",
+    "error = max(error, abs(value - both), *(e for _, e in parts))",
+    "error = min(error, 0.0)",
+    "test_what_has_no_certain_value_is_refused",
+)
+_integral(
+    "closed-forms-agree-in-a-few-digits",
+    "_AGREE = 50",
+    "_AGREE = 20",
+    "test_a_wrong_closed_form_is_rejected",
+)
+_integral(
+    "closed-forms-may-have-values-where-integrals-diverge",
+    "        if differs or not has_value:\n            return False\n",
+    "        if differs and has_value:\n            return False\n",
+    "test_other_integrals_stay_nodes",
 )
