@@ -72,6 +72,7 @@ NODES = [
     (sd.sin(k * x), 0, b, "a case for k = 0 has no derivative"),
     (1 / x, -1, 1, "a pole inside"),
     (1 / x**2, -1, 1, "-2 from the antiderivative, and a pole inside"),
+    (1 / (x - 1) ** 2, 0, b, "a form with values for b > 1, where a pole is inside"),
     (1 / x, 1, INF, "divergent"),
     (1 / (2 + sd.cos(x)), 0, b, "floor of b"),
     (sd.function("theta")(x), 0, 1, "an unknown function"),
