@@ -25,7 +25,7 @@ from symdiff.graph.node import topological
 from symdiff.scalars.vocabulary import FACTS
 from symdiff.scalars.vocabulary.facts import Stepwise
 from symdiff.transforms import batching
-from symdiff.transforms.bodies import replaced
+from symdiff.transforms.bodies import WithBodies, replaced
 from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import captured
 
@@ -208,6 +208,8 @@ def _jumps(node: Expr) -> bool:
     if isinstance(op, ops.Pointwise):
         names = [f.func.__name__ for f in op.formula.atoms(sp.Function)]
         return op.decides is not None or not _STEPWISE.isdisjoint(names)
+    if isinstance(op, WithBodies) and not isinstance(op, Integral):  # an integral has no jumps
+        return any(_jumps(part) for part in topological(op.inside))
     return isinstance(op, ops.Opaque) and op.constant
 
 

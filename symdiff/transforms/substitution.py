@@ -54,7 +54,7 @@ def substitute(
     Raises TypeError for a key that is not a symbol, ValueError for a name that no free symbol has,
     ShapeError for a value of another shape, or a symbolic length bound to two lengths.  Raises
     TypeError for a formula that takes another number of arguments, ShapeError for one that is not a
-    scalar, and Unsupported for an unknown function inside a loop or an equation.
+    scalar, and Unsupported for an unknown function inside a loop, an equation or an integral.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")

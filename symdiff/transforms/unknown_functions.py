@@ -184,7 +184,8 @@ def replacement(
     """The map from a node of ``outputs`` on new operands to its formula; None for other nodes.
 
     Raises TypeError for a formula that is neither a callable nor a tuple of an expression and its
-    symbols, and Unsupported for a function inside a loop or an equation.
+    symbols, and Unsupported for a function inside a loop, an equation or an
+    integral.
     """
     by_name = {}
     for key, given in formulas.items():
@@ -197,8 +198,8 @@ def replacement(
     for op in unknown_within(topological(outputs), bodies_only=True):
         if op.name in by_name:
             raise Unsupported(
-                f"substitute: {op.name} is used inside a loop or an equation; put the formula in "
-                "place of it before you build that"
+                f"substitute: {op.name} is used inside a loop, an equation or an integral; put "
+                "the formula in place of it before you build that"
             )
 
     def value(node: Expr, args: Sequence[Expr]) -> Expr | None:

@@ -192,7 +192,8 @@ def test_a_wrong_rule_is_seen(monkeypatch):
 
 def test_jumps():
     """A place that moves with a parameter would add a term; the rule refuses."""
-    for f in (sd.where(x < k, 1, x), sd.sign(x - k), sd.floor(x * k), (x < k) * x):
+    loop = sd.fori_loop(0, 2, lambda i, c: sd.where(c < k, c, 2 * c), x)
+    for f in (sd.where(x < k, 1, x), sd.sign(x - k), sd.floor(x * k), (x < k) * x, loop):
         moving = sd.integrate(f, x, 0, 2, closed=False)
         with pytest.raises(NotDifferentiable, match=r"the integrand may jump, by .* at a place x"):
             sd.diff(moving, k)
@@ -257,6 +258,34 @@ NONE = [
 def test_what_has_no_certain_value_is_refused(f, low, high):
     with pytest.raises(ConvergenceError, match="integrate: no certain value from"):
         nm.interpret(sd.integrate(f, x, low, high, closed=False), {})
+
+
+def test_integrals_of_integrals():
+    """The inner integral is one of the integrand's nodes."""
+    y = sd.symbol("y")
+    width = sd.integrate(sd.cosh(y * x * k), y, 0, x, closed=False)
+    area = sd.integrate(width, x, 0, b, closed=False)
+    with mp.workdps(30):
+
+        def of(b, k):
+            return mp.quad(lambda x: mp.sinh(k * x**2) / (k * x), [0, b])
+
+        at = mp.mpf("1.5"), mp.mpf("0.75")
+        for orders, f in (((0, 0), area), ((1, 0), sd.diff(area, b)), ((0, 1), sd.diff(area, k))):
+            expected = float(mp.diff(of, at, orders, h=mp.mpf("1e-8")))
+            assert math.isclose(value(f, b=1.5, k=0.75), expected, rel_tol=1e-9)
+
+
+def test_functions_of_integrals():
+    F = nm.lower(I * k, [a, b, k])
+    result, slopes = F.value_and_grad(*AT.values())
+    assert math.isclose(result, 0.75 * exact(), rel_tol=1e-9)
+    assert math.isclose(slopes[2], exact() + 0.75 * exact(0, 0, 1), rel_tol=1e-9)
+    native = nm.lower(I * k, [a, b, k], backend="auto")
+    assert math.isclose(native(*AT.values()), result, rel_tol=1e-12)
+    single = nm.lower(I, [a, b, k])(*map(np.float32, AT.values()))
+    assert single.dtype == np.float32
+    assert math.isclose(single, exact(), rel_tol=1e-6)
 
 
 def test_limits_that_are_infinite_only_in_a_call():

@@ -348,8 +348,9 @@ def test_functions_inside_loops_and_equations():
     w = sd.symbol("w", 3)
     loop = sd.scan(lambda c, s: (theta(c) + s, None), 0.0, w)[0]
     inverse = sd.root(lambda s: theta(s) - x, 0.0)
-    for f in (loop, inverse, sd.diff(inverse, x)):
-        with pytest.raises(Unsupported, match="theta is used inside a loop or an equation"):
+    area = sd.integrate(theta(t * x), t, 0, x)
+    for f in (loop, inverse, sd.diff(inverse, x), area):
+        with pytest.raises(Unsupported, match="theta is used inside a loop, an equation"):
             f.subs({theta: sd.sin})
         with pytest.raises(Unsupported, match="lower: theta is an unknown function"):
             nm.lower(f, [w, x])
