@@ -60,7 +60,9 @@ if TYPE_CHECKING:
 Operand: TypeAlias = "Expr | int | float | Fraction | NDArray[Any] | sp.Expr"
 # Values that users write for expressions; lists of rows are allowed, too.
 Values: TypeAlias = "Operand | Sequence[Any]"
-Replacements: TypeAlias = "Mapping[Any, Values] | Sequence[tuple[Any, Values]]"
+# An unknown function gets a function of expressions.
+Replacement: TypeAlias = "Values | Callable[..., Any]"
+Replacements: TypeAlias = "Mapping[Any, Replacement] | Sequence[tuple[Any, Values]]"
 
 
 class Methods:
@@ -493,7 +495,7 @@ class Expr(Node):
     @overload
     def subs(self, replacements: Replacements, /) -> Expr: ...
     @overload
-    def subs(self, symbol: Expr | str, value: Values, /) -> Expr: ...
+    def subs(self, symbol: Any, value: Replacement, /) -> Expr: ...
     def subs(self, *replacements: object) -> Expr:
         """Replace symbols simultaneously: ``f.subs({x: 1})``, ``f.subs(x, 1)`` or pairs in a list.
 

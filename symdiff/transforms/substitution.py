@@ -22,18 +22,20 @@ from symdiff.transforms.unknown_functions import UnknownFunction, replacement
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from symdiff.graph.expr import Values
+    from symdiff.graph.expr import Replacement
 
 __all__ = ["named", "replaced", "substitute"]
 
 
 @overload
-def substitute(outputs: Expr, replacements: Mapping[Any, Values]) -> Expr: ...
+def substitute(outputs: Expr, replacements: Mapping[Any, Replacement]) -> Expr: ...
 @overload
-def substitute(outputs: Sequence[Expr], replacements: Mapping[Any, Values]) -> tuple[Expr, ...]: ...
+def substitute(
+    outputs: Sequence[Expr], replacements: Mapping[Any, Replacement]
+) -> tuple[Expr, ...]: ...
 @written("substitute(f, {x: 3})")
 def substitute(
-    outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Values]
+    outputs: Expr | Sequence[Expr], replacements: Mapping[Any, Replacement]
 ) -> Expr | tuple[Expr, ...]:
     """``outputs`` with symbols replaced, simultaneously: ``{x: y, y: x}`` exchanges x and y.
 
@@ -69,7 +71,7 @@ def substitute(
     return tuple_like(outputs, _substitute_all(list(outputs), replacements))
 
 
-def _substitute_all(outputs: list[Expr], replacements: Mapping[Any, Values]) -> list[Expr]:
+def _substitute_all(outputs: list[Expr], replacements: Mapping[Any, Replacement]) -> list[Expr]:
     if not isinstance(replacements, Mapping):
         named("substitute", (), replacements)  # refuses it
     formulas, of_functions, others = {}, {}, {}
