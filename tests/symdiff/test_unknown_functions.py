@@ -487,6 +487,7 @@ def test_other_pictures():
         ("1 + theta'(t)", 4, "theta is an unknown function"),
         ("theta''(t)*2", 0, "theta is an unknown function"),
         ("x*theta'''(t)", 2, "theta is an unknown function"),
+        ("2 + theta'", 4, "theta is an unknown function"),
         ("theta^(4)(t)", 0, "theta is an unknown function"),
         ("2*u^(1,2)(x, t)", 2, "u is an unknown function"),
         ("t1 = theta'(t)\nt1*t1", 5, "theta is an unknown function"),

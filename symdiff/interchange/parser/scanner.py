@@ -94,7 +94,7 @@ UNKNOWN = (
     "build it again with sd.function, or pickle it"
 )
 # What follows the name of an unknown function in the text of a derivative: theta', u^(1,2).
-_DERIVATIVE = re.compile(r"'|\^\([0-9]+(,[0-9]+)*\)")
+_DERIVATIVE = re.compile(r"'+(?![\w'])|\^\([0-9]+(,[0-9]+)*\)")
 INDEX_NOTATION = "index notation is not read back: write sum(...), @ or einsum('ij,j->i', A, b)"
 
 
