@@ -469,7 +469,7 @@ CASES |= decomposition_cases.CASES
 CONVERSIONS = {ops.Cast, ops.ToInteger, ops.ToReal}
 LEAVES = {ops.Symbol, ops.Constant, ops.Places, ops.Exact, ops.Size, ops.Count}
 # Batches of conditions are refused: tests/symdiff/test_conditions.py.
-WITHOUT = LEAVES | {ops.Barrier, opaque_ops.Nonzero} | CONVERSIONS
+WITHOUT = LEAVES | {ops.Barrier, ops.Unknown, opaque_ops.Nonzero} | CONVERSIONS
 
 
 def concrete_ops():

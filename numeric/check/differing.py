@@ -86,7 +86,7 @@ def why(
     >>> x = sd.symbol("x")
     >>> print(why(sd.diff(x * sd.sin(x), x), "sin(x) - x*cos(x)"))
     not equal (sign), proven by ball arithmetic
-       f      sin(x) + x*cos(x)
+       f      x*cos(x) + sin(x)
        g      sin(x) - x*cos(x)
        why    g beside f: the sign of the term x*cos(x) is wrong
        at     x = 1.0

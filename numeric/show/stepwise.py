@@ -151,17 +151,17 @@ def steps(
     <BLANKLINE>
     Forward: every node, and its derivative by each operand alone
       t1 = sin(x) = 0.909297   d t1/dx = cos(x) = -0.416147
-      f  = x*t1   = 1.81859    d f/dx  = t1 = 0.909297
+      f  = t1*x   = 1.81859    d f/dx  = t1 = 0.909297
                                d f/dt1 = x = 2
     <BLANKLINE>
     Backward: vbar is df/dv over all paths, the sum of what v is passed
       fbar = 1
-        product rule                           xbar  += t1*fbar = 0.909297
-        product rule                           t1bar += x*fbar = 2
+        product rule                           xbar  += fbar*t1 = 0.909297
+        product rule                           t1bar += fbar*x = 2
       t1bar = x = 2
-        chain rule: derivative of sin is cos   xbar  += ... = -0.832294
+        chain rule: derivative of sin is cos   xbar  += t1bar*cos(x) = -0.832294
     <BLANKLINE>
-    df/dx = sin(x) + x*cos(x) = 0.0770038
+    df/dx = x*cos(x) + sin(x) = 0.0770038
           = 0.909297 - 0.832294, the sum of what x is passed
     """
     f = sd.parse(f) if isinstance(f, str) else as_expr(f)

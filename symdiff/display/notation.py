@@ -76,6 +76,7 @@ class Notation:
 
     nodes, fits, long = 2_000, 160, 500
     across, gap = 100, 3
+    regroups = True  # whether formulas get their normal form for reading
 
     def wrapped(self, piece: Piece, level: int) -> str:
         """The text of ``piece``, in brackets if it binds less tightly than ``level``."""
@@ -136,7 +137,14 @@ class Notation:
         texts = [] if over == 1 and factors else [self.number(over).text]
         # The first factor of a product needs no brackets.
         texts += [self.wrapped(factor, POWER if k else PRODUCT) for k, factor in enumerate(factors)]
-        if under != 1 and len(divisors) == 1:
+        if self.regroups and len(divisors) + (under != 1) > 1:
+            inside = [digits(under)] if under != 1 else []
+            first = len(inside)
+            inside += [
+                self.wrapped(x, POWER if k + first else PRODUCT) for k, x in enumerate(divisors)
+            ]
+            below = [f"({'*'.join(inside)})"]
+        elif under != 1 and len(divisors) == 1:
             below = [f"({digits(under)}*{self.wrapped(divisors[0], PRODUCT)})"]
         else:
             below = [] if under == 1 else [digits(under)]
@@ -176,6 +184,8 @@ class Notation:
         texts += [self.wrapped(piece, POWER) for piece in numbers]
         below = [digits(under)] if under != 1 else []
         below += [self.wrapped(piece, POWER) for piece in divisors]
+        if self.regroups and len(below) > 1:
+            below = [f"({'*'.join(below)})"]
         text = "/".join(["*".join([*texts, last.text]), *below])
         split = ((*numbers, last), tuple(divisors)) if c == 1 else ((), ())
         return Piece(text, MATRIX, *split, ndim=last.ndim)
@@ -188,6 +198,8 @@ class Notation:
         if c * under != 1 or not (piece.level < MATRIX or piece.bracket_first):
             return "-" + self.scaled(c, piece).text
         if not piece.factors:
+            if self.regroups:
+                return f"-({piece.text})" + (f"/{digits(under)}" if under != 1 else "")
             return f"0 - ({piece.text})" if under == 1 else f"-1/{digits(under)}*({piece.text})"
         return f"-({piece.text})" + (f"/{digits(under)}" if under != 1 else "")
 
@@ -578,4 +590,10 @@ def decimal(exponent: int | Fraction) -> Number:
     return exponent
 
 
-PLAIN = Notation()
+class Exact(Notation):
+    """The notation that ``parse`` reads back as the same expression."""
+
+    regroups = False
+
+
+PLAIN, EXACT = Notation(), Exact()

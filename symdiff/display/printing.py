@@ -23,7 +23,8 @@ from symdiff.calculus.nested_results import Matrix
 from symdiff.display.elements import indices
 from symdiff.display.forms import Need, element_of, is_stack, over
 from symdiff.display.grids import rows_of
-from symdiff.display.notation import PLAIN, Notation, Piece
+from symdiff.display.normal_form import regrouped
+from symdiff.display.notation import EXACT, PLAIN, Notation, Piece
 from symdiff.display.order import Order
 from symdiff.display.reading import components, reading, repeated
 from symdiff.display.writer import WithoutForm, Writer
@@ -47,6 +48,7 @@ _FEW, _ONE_BY_ONE = 120, 20
 _STRETCH = 1.5
 _TRIED = 4  # the largest estimate, relative to a line, for which a text is tried
 _SHARED = 10  # the same for a part that is used more than once
+_REGROUPED = 600  # the most nodes of an expression that is regrouped
 _SHORT_LINE = 240
 _TUPLE = 80  # characters of a tuple's entries in one line
 _NAMED_PARTS = 3  # of a matrix; if these do not make it fit, its long entries get names
@@ -63,7 +65,7 @@ _COUNTED = 100_000  # the most nodes that are counted
 Result = TypeVar("Result")
 
 
-def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
+def text(expr: Expr | tuple[Any, ...], full: bool = False, exact: bool = False) -> str:
     """Return ``expr`` in the notation of Python and NumPy: ``2*X.T @ (X @ w - y)``.
 
     Arrays of at most 16 elements that are not a matrix formula show their elements, ``[a, b]``.
@@ -71,11 +73,12 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     value in their order; ``[i < j]`` is 1 if it holds, else 0.  If one line is too short, repeated
     parts have lines of their own, with names that no symbol has.
 
-    ``parse`` reads the text back, given the array symbols.  The result has the same value wherever
-    there is one.  A scalar formula as typed gives the same expression, unless a factor that is no
-    symbol is repeated with others between.  Derivatives are written as a person would type them:
-    equal factors as one power, and without the conditions that select a side at kinks (the
-    derivative of ``|x|`` is a sign).  The text then reads back as that formula.  ``parse`` refuses
+    A scalar formula is regrouped for reading by exact algebra: like terms are merged, common
+    factors stand in front, a sum has one bar where that is shorter.  Conditions that select a side
+    at kinks or single points are left out (the derivative of ``|x|`` is a sign).  ``parse`` reads
+    the text back, given the array symbols.  The result has the same value wherever there is one,
+    and the same text.  With ``exact``, a formula as typed gives the same expression, unless a
+    factor that is not a symbol is repeated with others between.  ``parse`` refuses
     index notation, loops and solutions (they contain functions), and cut texts.
 
     Args:
@@ -83,6 +86,7 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
             any other tuple of these, in parentheses.
         full: whether to write everything; by default a large expression is cut to the part next
             to the result, with its size.
+        exact: whether to write the formula as it is built, without regrouping.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -97,10 +101,11 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     (x, x**2)
     """
     if isinstance(expr, tuple):
-        if isinstance(expr, Matrix) and (matrix := matrix_lines(expr, PLAIN, full)) is not None:
+        notation = EXACT if exact else PLAIN
+        if isinstance(expr, Matrix) and (matrix := matrix_lines(expr, notation, full)) is not None:
             return "\n".join(matrix)
-        return _join_tuple([text(part, full) for part in expr])
-    return "\n".join(lines(expr, PLAIN, full))
+        return _join_tuple([text(part, full, exact) for part in expr])
+    return "\n".join(lines(expr, EXACT if exact else PLAIN, full))
 
 
 def _join_tuple(texts: list[str]) -> str:
@@ -192,7 +197,7 @@ def _complete_form(
     expr: Expr, notation: Notation, fits: int | None = None
 ) -> tuple[list[str], list[Expr]]:
     """The lines of ``_complete_lines``, and the formulas that they write."""
-    read = reading(expr)
+    read = _normal(reading(expr), notation)
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
     unlettered = graph.is_plain(read) and not graph.lettered
@@ -201,6 +206,7 @@ def _complete_form(
         parts = components(read)
         if parts is not None:
             roots = parts.ravel().tolist() if expr.shape else [parts]
+            roots = [_normal(root, notation) for root in roots]
             inner = Graph(topological(roots), notation)
             lines_of_expr = _lines_with_names(inner, roots, np.shape(parts), fits)
             widest = max(map(notation.width, lines_of_expr))
@@ -211,6 +217,11 @@ def _complete_form(
                 return lines_of_expr, roots
             return other, [read]
     return _lines_with_names(graph, [read], (), fits), [read]
+
+
+def _normal(read: Expr, notation: Notation) -> Expr:
+    """The normal form for reading, in notations that regroup."""
+    return regrouped(read) if notation.regroups and is_within(read, _REGROUPED) else read
 
 
 def _shows_in_components(node: Expr) -> bool:
@@ -401,7 +412,7 @@ def _matrix_with_names(
 
 def _entry_form(entry: Expr, notation: Notation) -> Expr:
     """The formula that a line of the entry alone would write: with whole arrays or components."""
-    read = reading(entry)
+    read = _normal(reading(entry), notation)
     if not any(node.shape for node in topological([read])):
         return read
     return _complete_form(entry, notation)[1][0]
@@ -489,7 +500,11 @@ class Graph:
         self.called = dict.fromkeys(cut, "...")
         self.used: set[Expr] = set()  # the names that a line uses
         self.plain: dict[Expr, bool] = {}
-        self.writer = Writer(notation, self.letter, self.is_plain, self.taken, width, order)
+        named = lambda node: node in self.called  # noqa: E731
+        books = notation.regroups and order is not None and len(nodes) <= _REGROUPED
+        self.writer = Writer(
+            notation, self.letter, self.is_plain, self.taken, width, order, named, books
+        )
         self._find_whole_forms(nodes)
         self.lettered = self._arguments_to_name()
 

@@ -103,7 +103,7 @@ def _normal_node(node: Expr, args: Sequence[Expr]) -> Expr:
             (a,) = args
             return _multiply(expand_dims(det(a), (-2, -1)) if a.ndim > 2 else det(a), inv(a).mT)
         case ops.Opaque() if args and op.is_linear_in(len(args) - 1) and op.indices is None:
-            number, core = _split_factor(args[-1])
+            number, core = split_factor(args[-1])
             return _multiply(number, rebuild(node, (*args[:-1], core)))
     read = rebuild(node, tuple(args))
     return _move_outside(_factor_matrix(read)) if isinstance(op, ops.Sum | ops.Pointwise) else read
@@ -179,11 +179,11 @@ def _contract(op: ops.Contract, args: Sequence[Expr]) -> Expr:
     plain = ops.contract_op(op.letters, op.out, op.created, (False,) * len(args))
     if len(args) < 2:
         return built(plain, tuple(args))
-    numbers, cores = zip(*map(_split_factor, args), strict=True)
+    numbers, cores = zip(*map(split_factor, args), strict=True)
     return reduce(_multiply, numbers, built(plain, cores))
 
 
-def _split_factor(x: Expr) -> tuple[Expr, Expr]:
+def split_factor(x: Expr) -> tuple[Expr, Expr]:
     """Split an array into its common scalar factor and the rest."""
     c, x = _split_content(x)
     number = number_node(c)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from symdiff import opaque_ops
+from symdiff.display.book_order import BookOrder, flat_factors
 from symdiff.display.elements import WITHOUT_NAMES, element, indices
 from symdiff.display.forms import (
     Condition,
@@ -145,10 +146,15 @@ class Writer:
         taken: set[str],
         width: int | None,
         order: Order | None,
+        is_named: Callable[[Expr], bool],
+        in_books_order: bool,
     ) -> None:
+        self.is_named, self.in_books_order = is_named, in_books_order
         self.notation, self.letter, self.is_plain = notation, letter, is_plain
         self.taken, self.width, self.order = taken, width, order
         self._wholes: dict[Expr, Form | None] = {}
+        self._book = BookOrder()
+        self._scalars: dict[Expr, bool] = {}
 
     # Indices
 
@@ -185,9 +191,36 @@ class Writer:
 
     def whole(self, node: Expr) -> Form | None:
         """The form of a whole array or scalar; None if it needs axis labels."""
+        if self.is_flat(node):
+            return self._flat_product(node)  # its factors depend on which parts have names
         if node not in self._wholes:
             self._wholes[node] = self._whole(node)
         return self._wholes[node]
+
+    def is_flat(self, node: Expr) -> bool:
+        """Whether the node is a product that is written with the factors of its factors."""
+        flat = self.in_books_order and not node.shape
+        return flat and isinstance(node.op, ops.Product) and node.dtype is float
+
+    def _flat_product(self, node: Expr) -> Form:
+        powers = self._book.sorted_factors(flat_factors(node, self.is_named))
+        notation = self.notation
+
+        def build(pieces: list[Piece]) -> Piece:
+            if any(piece.is_zero and p > 0 for piece, (_, p) in zip(pieces, powers, strict=True)):
+                return notation.number(0)
+            above: list[Piece] = []
+            below: list[Piece] = []
+            for piece, (x, p) in zip(pieces, powers, strict=True):
+                if p > 0 and _is_reciprocal(x):
+                    below.append(notation.power(piece.divisors[0], p))
+                elif p > 0:
+                    above.append(notation.power(piece, p))
+                else:
+                    below.append(notation.power(piece, -p))
+            return notation.quotient(1, above, below)
+
+        return Form(tuple([Need(x) for x, _ in powers]), build)
 
     def _whole(self, node: Expr) -> Form | None:
         op = node.op
@@ -334,7 +367,21 @@ class Writer:
         """Sort the parts of commuting operands for reading; keep the order if some are cut."""
         if self.order is None:
             return parts
+        if constants_last and self.in_books_order and self._is_scalar(operands):
+            keys = [self._book.term_key(x) for x in operands]
+            return [parts[k] for k in sorted(range(len(parts)), key=keys.__getitem__)]
         return [parts[k] for k in self.order.of(operands, constants_last)]
+
+    def _is_scalar(self, operands: Sequence[Expr]) -> bool:
+        """Whether operands are scalars of scalars, elements of symbols among them."""
+        for x in operands:
+            if x not in self._scalars:
+                for node in topological([x]):
+                    inside = all(self._scalars[y] for y in node.args)
+                    element = element_of(node)
+                    alone = element is not None and isinstance(element[0].op, ops.Symbol)
+                    self._scalars[node] = not node.shape and (inside or alone)
+        return all(self._scalars[x] for x in operands)
 
     def _product(self, node: Expr, op: ops.Product, operands: list[Piece]) -> Piece:
         notation = self.notation

@@ -329,7 +329,7 @@ def jv(n: float, x: Operand, /) -> Expr:
     >>> sd.diff(sd.j0(x), x) is -sd.j1(x), sd.jn(-1, x) is -sd.j1(x)
     (True, True)
     >>> print(sd.evalf(sd.jv(0.5, x), subs={x: 1}), sd.diff(sd.jv(0.5, x), x))
-    0.671396707141803 jv(-1/2, x)/2 - jv(3/2, x)/2
+    0.671396707141803 (jv(-1/2, x) - jv(3/2, x))/2
     """
     return _bessel("jv", n, x)
 

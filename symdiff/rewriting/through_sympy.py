@@ -192,9 +192,10 @@ class _Exhausted(BaseException):
     """The limit's exception: a BaseException, because SymPy catches Exception."""
 
 
-def bounded(name: str, function: Callable[[], Any], calls: int = CALLS) -> Any:
+def bounded(name: str, function: Callable[[], Any], calls: int | None = None) -> Any:
     """Run a SymPy function; raise Unsupported if it raises or makes too many calls."""
-    remaining = calls
+    most = CALLS if calls is None else calls
+    remaining = most
 
     def count(frame: FrameType, event: str, argument: object) -> None:
         nonlocal remaining
@@ -212,7 +213,7 @@ def bounded(name: str, function: Callable[[], Any], calls: int = CALLS) -> Any:
     except _Exhausted:
         sys.setprofile(before)
         raise Unsupported(
-            f"{name}: SymPy was stopped after {calls} calls; it takes too long for this formula: "
+            f"{name}: SymPy was stopped after {most} calls; it takes too long for this formula: "
             "take parts, or another of simplify, expand, factor, collect"
         ) from None
     except Unsupported:

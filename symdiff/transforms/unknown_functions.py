@@ -107,7 +107,7 @@ def function(name: str) -> UnknownFunction:
     >>> q, v = theta(t), sd.diff(theta(t), t)
     >>> L = m * l**2 * v**2 / 2 + m * g * l * sd.cos(q)
     >>> print(sd.diff(sd.diff(L, v), t) - sd.diff(L, q))
-    m*l**2*theta''(t) + m*l*g*sin(theta(t))
+    l*m*(g*sin(theta(t)) + l*theta''(t))
     """
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"function: the name {shortened(name)} is not an identifier")

@@ -131,19 +131,16 @@ COMPONENTS = table(
         "rosenbrock_gradient": (
             "",
             lambda: sd.grad(*rosenbrock()),
-            "[-2*(1 - x[0]) - 400*x[0]*(x[1] - x[0]**2), 200*(x[1] - x[0]**2)]",
-            column(
-                r"-2 \left(1 - x_0\right) - 400 x_0 \left(x_1 - x_0^2\right)",
-                r"200 \left(x_1 - x_0^2\right)",
-            ),
+            "[2*x[0] + 400*x[0]*(x[0]**2 - x[1]) - 2, 200*(x[1] - x[0]**2)]",
+            r"\begin{bmatrix} 2 x_0 + 400 x_0 \left(x_0^{2} - x_1\right) - 2 \\ 200"
+            r" \left(x_1 - x_0^{2}\right) \end{bmatrix}",
         ),
         "rosenbrock_hessian": (
             "",
             lambda: sd.hessian(*rosenbrock()),
-            "[[800*x[0]**2 - 400*(x[1] - x[0]**2) + 2, -400*x[0]], [-400*x[0], 200]]",
-            matrix(
-                (r"800 x_0^2 - 400 \left(x_1 - x_0^2\right) + 2", "-400 x_0"), ("-400 x_0", "200")
-            ),
+            "[[1200*x[0]**2 - 400*x[1] + 2, -400*x[0]], [-400*x[0], 200]]",
+            r"\begin{bmatrix} 1200 x_0^{2} - 400 x_1 + 2 & -400 x_0 \\ -400 x_0 & 200"
+            r" \end{bmatrix}",
         ),
         "hessian_of_a_product": (
             "x 2",
@@ -207,8 +204,9 @@ COMPONENTS = table(
         "convolution_gradient": (
             "c 4, a 3, b 2",
             lambda c, a, b: sd.grad(c @ sd.convolve(a, b), b),
-            "[c[0]*a[0] + c[1]*a[1] + c[2]*a[2], c[1]*a[0] + c[2]*a[1] + c[3]*a[2]]",
-            column("c_0 a_0 + c_1 a_1 + c_2 a_2", "c_1 a_0 + c_2 a_1 + c_3 a_2"),
+            "[a[0]*c[0] + a[1]*c[1] + a[2]*c[2], a[0]*c[1] + a[1]*c[2] + a[2]*c[3]]",
+            r"\begin{bmatrix} a_0 c_0 + a_1 c_1 + a_2 c_2 \\ a_0 c_1 + a_1 c_2 + a_2 c_3"
+            r" \end{bmatrix}",
         ),
         "differences_hessian": (
             "z 3",

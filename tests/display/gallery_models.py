@@ -148,9 +148,9 @@ MODELS = table(
         "normal": (
             "",
             lambda: normal_density()[0],
-            "-(x - mu) @ solve(Sigma, x - mu)/2 - log(abs(det(Sigma)))/2",
-            r"-\frac{\left(x - \mu\right)^\top \Sigma^{-1} \left(x - \mu\right)}{2}"
-            r" - \frac{\log\left|\det \Sigma\right|}{2}",
+            "-((x - mu) @ solve(Sigma, x - mu) + log(abs(det(Sigma))))/2",
+            r"-\frac{\left(x - \mu\right)^\top \Sigma^{-1} \left(x - \mu\right) +"
+            r" \log\left|\det \Sigma\right|}{2}",
         ),
         "normal_by_mean": (
             "",

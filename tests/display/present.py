@@ -41,7 +41,7 @@ def made_before(expr: sd.Expr, order: random.Random) -> list[sd.Expr]:
 
 
 def printed(rows: list[Row], order: random.Random | None = None) -> dict[str, dict[str, Any]]:
-    """By name: ``text``, ``latex``, the text of what reads the text, and whether that is the node.
+    """By name: text, LaTeX, the text of what reads the text, and if the exact text is the node.
 
     Nothing of a row survives it: the next one makes its own symbols.
     """
@@ -55,7 +55,9 @@ def printed(rows: list[Row], order: random.Random | None = None) -> dict[str, di
         try:
             if isinstance(expr, sd.Expr):  # and not the entries of a matrix
                 read = reading(text, expr)
-                again, same = sd.text(read), read is expr
+                again = sd.text(read)
+                read = reading(sd.text(expr, exact=True), expr)
+                same = read is expr
                 del read
         except (sd.ParseError, sd.ShapeError, ValueError) as error:
             again, same = f"{type(error).__name__}: {error}", False

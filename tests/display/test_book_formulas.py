@@ -15,6 +15,8 @@ from tests.display.points import evaluated, point
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 ROUNDING = 1e-9  # SymPy's texts cancel in places
+# More than 1.35 of SymPy's length: it multiplies out (1 - x)*(x + 1), which keeps digits.
+LONGER = ["log_of_quotient: first"]
 ALL = {name: formula for formula in FORMULAS for name in derivatives(formula)}
 
 
@@ -67,7 +69,10 @@ def test_all_derivatives_are_measured():
     rows = figures()
     assert [row.name for row in rows] == [*ALL]
     assert all(min(row.length, row.sympys) > 0 for row in rows)
-    assert summary(rows).keys() == {"median", "within", "worst", "milliseconds"}
+    total = summary(rows)
+    assert total["median"] <= 1.0
+    assert total["within"] >= 0.9
+    assert {row.name for row in rows if row.ratio > 1.35} <= {*LONGER}
 
 
 @pytest.mark.slow

@@ -458,7 +458,7 @@ def test_jacobians_of_vectors():
     for vector in (x * y * w, x * y * sd.symbol("v20", 20)):  # no components
         assert type(sd.jacobian(vector, [x, y])) is Columns
         assert sd.text(sd.jacobian(vector, [x, y])).startswith("(")
-    assert sd.text(sd.jacobian(x * y * v[:1], [x, y])) == "[ y*v[0]   x*v[0] ]"
+    assert sd.text(sd.jacobian(x * y * v[:1], [x, y])) == "[ v[0]*y   v[0]*x ]"
 
 
 def test_a_matrix_of_other_entries_is_shown_as_a_tuple():

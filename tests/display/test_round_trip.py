@@ -1,4 +1,4 @@
-"""Texts of scalar formulas are read back: typed ones as the node, derivatives as what they say."""
+"""Exact texts are read back: typed formulas as the node, derivatives as what they say."""
 
 import ast
 import contextlib
@@ -54,9 +54,13 @@ def _extended(inner):
 formulas = st.recursive(leaves, _extended, max_leaves=14)
 
 
+def exact(expr):
+    return sd.text(expr, exact=True)
+
+
 def readable(expr):
     """A nan is not a number's equal, and numbers of more than a thousand digits are not read."""
-    text = sd.text(expr)
+    text = exact(expr)
     return "nan" not in text and "inf" not in text and "0x" not in text
 
 
@@ -70,7 +74,7 @@ def readable(expr):
 @example(1 / sd.cosh(sd.constant(-1)))  # a function without a public name, of a number
 def test_a_typed_formula_is_read_as_the_same_node(expr):
     assume(readable(expr))
-    assert reading(sd.text(expr), expr) is expr, sd.text(expr)
+    assert reading(exact(expr), expr) is expr, exact(expr)
 
 
 WIDE = sd.parse(" + ".join(f"w{k}*w{k + 1}" for k in range(12)))
@@ -140,7 +144,7 @@ def test_every_sign_in_every_sign(outer):
             for _, make in _applied([outer], operand):
                 expr = make()
                 if readable(expr):
-                    assert reading(sd.text(expr), expr) is expr, sd.text(expr)
+                    assert reading(exact(expr), expr) is expr, exact(expr)
 
 
 # Others are those of derivatives, which are written with these.
@@ -150,9 +154,9 @@ TYPED = sorted(name for name in FUNCTIONS if hasattr(sd, name))
 @all_cases("name", TYPED, least=147)
 def test_every_function_is_read_as_the_same_node(name):
     expr = called(name)
-    assert reading(sd.text(expr), expr) is expr
+    assert reading(exact(expr), expr) is expr
     inside = 2 * expr**2 / (1 + expr) - x
-    assert reading(sd.text(inside), inside) is inside
+    assert reading(exact(inside), inside) is inside
 
 
 # Derivatives --------------------------------------------------------------------------------------
@@ -160,7 +164,7 @@ def test_every_function_is_read_as_the_same_node(name):
 
 def equal(one, other):
     """Equal values to 18 digits, at a point where both have one; to 14 with floats, which round."""
-    floats = any(isinstance(c, float) for c in _numbers(one))
+    floats = any(isinstance(c, float) for c in numbers_of(one))
     at = {s: Fraction(2 * k + 5, 7) for k, s in enumerate(one.free_symbols)}
     with contextlib.suppress(ArithmeticError, sd.Unsupported):  # it may be exactly 0
         old, new = one.evalf(20, at), other.evalf(20, at)
@@ -169,7 +173,7 @@ def equal(one, other):
     return True
 
 
-def _numbers(expr):
+def numbers_of(expr):
     """The coefficients and constants of an expression."""
     for node in sd.nodes(expr):
         if node.op.name == "sum of terms":
@@ -180,11 +184,11 @@ def survives(derivative):
     """What is read has the same text and the same values; reading it again gives the node."""
     if not readable(derivative):
         return
-    text = sd.text(derivative)
+    text = exact(derivative)
     again = reading(text, derivative)
     if again is derivative:
         return
-    assert sd.text(again) == text
+    assert exact(again) == text
     assert reading(text, again) is again
     if sd.count_nodes(derivative) < 100:  # digits of more take seconds
         assert equal(derivative, again), text
@@ -231,7 +235,7 @@ def test_so_are_those_of_every_function(name):
 )
 def test_no_factor_stands_twice_in_a_product(formula, order):
     """Products are merged as when they are typed: cos(x)**2, never cos(x)*cos(x)."""
-    for line in sd.text(sd.diff(sd.parse(formula), x, order)).split("\n"):
+    for line in exact(sd.diff(sd.parse(formula), x, order)).split("\n"):
         for node in ast.walk(ast.parse(line)):
             bases = [ast.dump(_base(factor)) for factor in _factors(node)]
             assert len(set(bases)) == len(bases), line

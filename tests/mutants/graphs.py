@@ -103,8 +103,8 @@ _walks(
 )
 _walks(
     "hessians-differentiate-the-function-again",
-    "        blocks = tuple(tuple(_jacobians(g, xs)) for g in first)",
-    "        blocks = tuple(tuple(_jacobians(g, xs[::-1])) for g in first)",
+    "        blocks = [tuple(_jacobians(g, xs)) for g in first]",
+    "        blocks = [tuple(_jacobians(g, xs[::-1])) for g in first]",
     "test_a_derivative_is_the_node_that_is_expected",
 )
 
@@ -319,6 +319,36 @@ _texts(
     'text = f"{self.wrapped(base, ATOM)}**{self.wrapped(number, ATOM)}"',
     'text = f"{self.wrapped(base, POWER)}**{self.wrapped(number, ATOM)}"',
     "test_every_sign_in_every_sign",
+)
+_texts(
+    "a-turned-bracket-keeps-its-sign",
+    "return -c, _sorted([*monomial[:k], (turned, p), *monomial[k + 1 :]])",
+    "return c, _sorted([*monomial[:k], (turned, p), *monomial[k + 1 :]])",
+    "test_the_value_of_each_derivative_of_a_book",
+)
+_texts(
+    "a-common-factor-has-the-highest-power",
+    "            lowest[x] = min(powers)\n    return",
+    "            lowest[x] = max(powers)\n    return",
+    "test_rows_are_met_or_listed[books.power_times_log]",
+)
+_texts(
+    "squares-of-sine-and-cosine-are-equal",
+    '("sin", 1, -1, "cos")',
+    '("sin", 0, 1, "cos")',
+    "test_the_value_of_each_derivative_of_a_book",
+)
+_texts(
+    "a-content-is-lost",
+    "            number.norm(Fraction(content)),",
+    "            number.norm(abs(Fraction(content))),",
+    "test_the_value_of_each_derivative_of_a_book",
+)
+_texts(
+    "selections-of-zero-are-left-out",
+    "if base is not None and _singular_at(value, base):",
+    "if True:",
+    "test_conditions_that_a_user_typed_stay",
 )
 _texts(
     "parse-subtracts-from-the-right",
