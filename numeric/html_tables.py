@@ -49,6 +49,15 @@ def paragraph(*lines: object) -> str:
     return f"<p>{'<br>'.join(map(_lines, lines))}</p>"
 
 
+def preformatted(text: str) -> str:
+    """Write a text in letters of equal width, with its lines and spaces.
+
+    >>> preformatted("a <b>")
+    '<pre>a &lt;b&gt;</pre>'
+    """
+    return f"<pre>{literal(text)}</pre>"
+
+
 def headline(line: object) -> str:
     """Write the most important line of a text."""
     return f"<p><b>{_lines(line)}</b></p>"

@@ -15,7 +15,6 @@ from numeric.eager import dtypes, printing
 from numeric.eager import expressions as _formulas  # noqa: F401
 from numeric.eager import function_calls as _calls
 from numeric.eager import record as _record
-from numeric.eager import tables as _tensor_tables  # noqa: F401
 from numeric.eager.dtypes import can_cast as can_cast
 from numeric.eager.dtypes import dtype as dtype
 from numeric.eager.dtypes import float16 as float16

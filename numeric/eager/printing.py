@@ -2,7 +2,7 @@
 
 All elements get one format: integers with a point, fixed digits, or scientific notation if
 magnitudes differ by more than 1000 or are extreme.  Large tensors show only their edges, and only
-these determine the format.
+these determine the format.  Notebooks show the same text, with a line of properties below.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from numeric.eager import dtypes
 from numeric.eager.dtypes import OF_NUMPY
 from numeric.eager.tensor import Tensor, method
 from numeric.eager.traced_arrays import Shadow
+from numeric.html_tables import page, paragraph, preformatted
 from symdiff.contexts import contained
+from symdiff.graph.axes import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,16 +116,12 @@ def _format(a: np.ndarray, o: dict[str, Any]) -> tuple[int, Callable[[Any], str]
     return width, lambda v: text(v).rjust(width)
 
 
-def elements(a: np.ndarray) -> tuple[int, Callable[[Any], str]]:
-    """Return the width of the elements, and the function that formats one, by present options."""
-    return _format(a, _options)
-
-
 def _shown(a: np.ndarray, edge: int) -> np.ndarray:
     """Return the elements that a summary shows."""
     for axis, n in enumerate(a.shape):
         if n > 2 * edge:
-            a = a.take([*range(edge), *range(n - edge, n)], axis)
+            # Not a.take, which copies an expanded tensor as a whole.
+            a = a[(slice(None),) * axis + ([*range(edge), *range(n - edge, n)],)]
     return a
 
 
@@ -203,6 +201,30 @@ def _repr(self: Tensor) -> str:
             text += ", " + suffix
             used += len(suffix) + 2
     return text + ")"
+
+
+@method("_repr_html_")
+def _html(self: Tensor) -> str | None:
+    """Return the text and a line of properties for notebooks; None for a tensor without values."""
+    if isinstance(self._array, Shadow):
+        return None
+    return page(preformatted(repr(self)), paragraph(", ".join(_properties(self))))
+
+
+def _properties(x: Tensor) -> Iterator[str]:
+    if getattr(x, "_name", None):
+        yield f"{x._name}"
+    yield f"shape {shape_text(tuple(x._array.shape))}"
+    yield str(OF_NUMPY[x._array.dtype]).removeprefix("torch.")
+    try:
+        node = x.grad_fn
+    except RuntimeError:  # a view without a valid history
+        yield "grad_fn invalid"
+        return
+    if node is not None:
+        yield f"grad_fn {type(node).__name__}"
+    elif x.requires_grad:
+        yield "requires grad"
 
 
 @method("__format__")

@@ -2,7 +2,9 @@
 
 from html.parser import HTMLParser
 
-ALLOWED = frozenset(["div", "span", "p", "b", "br", "table", "thead", "tbody", "tr", "th", "td"])
+ALLOWED = frozenset(
+    ["div", "span", "p", "b", "br", "table", "pre", "thead", "tbody", "tr", "th", "td"]
+)
 STYLES = frozenset(["text-align: left"])
 """None sets a colour, so the theme's colours apply, also in a dark theme."""
 
