@@ -177,7 +177,7 @@ def test_tolerances_are_finite_and_not_negative(name: str, value: float) -> None
         (lambda: nm.special.digamma, "of expressions it is sd.digamma"),
         (lambda: nm.special.no_such_function, "it is internal"),
         (lambda: nm.steps("x**2", "x").save("file"), r"write_text takes \.html\(\)"),
-        (lambda: nm.plot([sd.symbol("x")], sd.symbol("x")), "call plot for each, with ax="),
+        (lambda: nm.plot_field([sd.symbol("x")], ()), "call plot_field for each"),
     ],
 )
 def test_wrong_guesses_meet_a_remedy(call: Any, says: str) -> None:

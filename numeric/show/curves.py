@@ -62,7 +62,12 @@ def curves(line: Line) -> Curves:
     t = grid(low, high)
     t = t[~np.isin(t, line.plain)]
     values = _defined(rows(t))
-    edges = _poles_at_ends(rows, low, high)
+    edges = [
+        at_end or near_end
+        for at_end, near_end in zip(
+            _poles_at_ends(rows, low, high), _poles_near_ends(t, values), strict=True
+        )
+    ]
     heights = [
         height(y, edges[k] or any(m.broken <= k and m.kind != "jump" for m in marks))
         for k, y in enumerate(values)
@@ -88,6 +93,29 @@ def _poles_at_ends(rows: Slice, low: float, high: float) -> list[bool]:
     values = rows(np.concatenate([low + away, high - away]))
     sizes = [np.abs(y) for y in values]
     return [bool((y[:, [1, 3]] > 100 * y[:, [0, 2]]).any()) for y in sizes]
+
+
+def _poles_near_ends(t: Array, rows: Sequence[Array]) -> list[bool]:
+    """Tell for each row whether it grows towards an end as it does towards a pole just beyond it.
+
+    The largest values in windows whose distances from the end fall by 4 grow from window to window.
+    At a pole they keep on growing; those of an exponential function settle near the end.
+    """
+    wide = t[-1] - t[0]
+    near = []
+    for y in rows:
+        size = np.where(np.isfinite(y), np.abs(y), 0.0).max(axis=0)
+        grows = False
+        for away in (t - t[0], t[-1] - t):
+            far, middle, close = (
+                float(size[(away >= wide * a) & (away <= wide * b)].max(initial=0.0))
+                for a, b in ((1 / 16, 1 / 4), (1 / 64, 1 / 16), (0, 1 / 64))
+            )
+            # Divide before comparing: products of large values overflow.
+            first, second = middle / (far or 1.0), close / (middle or 1.0)
+            grows |= first >= 2 and second >= 2 and second >= first / 2
+        near.append(grows)
+    return near
 
 
 def _defined(rows: list[Array]) -> list[Array]:

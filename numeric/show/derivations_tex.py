@@ -21,6 +21,7 @@ from numeric.show.derivations import (
     place,
     shortened,
 )
+from numeric.show.typesetting import tex_number
 from symdiff.graph.expr import is_within
 
 if TYPE_CHECKING:
@@ -115,18 +116,10 @@ def tex_value(value: object) -> str:
     if array.ndim > 2 or array.size > LISTED:
         return _words(shortened(value))
     if not array.ndim:
-        return _tex_number(number(array[()]))
+        return tex_number(number(array[()]))
     rows = [[x] for x in array] if array.ndim == 1 else array
-    inner = r" \\ ".join(" & ".join(_tex_number(in_short(x)) for x in row) for row in rows)
+    inner = r" \\ ".join(" & ".join(tex_number(in_short(x)) for x in row) for row in rows)
     return rf"\begin{{bmatrix}} {inner} \end{{bmatrix}}"
-
-
-def _tex_number(text: str) -> str:
-    special = {"inf": r"\infty", "-inf": r"-\infty"}.get(text)
-    if special or text[-1].isalpha():
-        return special or rf"\text{{{text}}}"
-    mantissa, _, exponent = text.partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
 def latex(steps: Steps, full: bool) -> str:

@@ -15,8 +15,10 @@ from numeric.show.pictures import Picture, number
 from numeric.show.subjects import (
     by_variable,
     formula,
+    formula_tex,
     interval,
     numbers,
+    numbers_tex,
     places,
     root,
     single,
@@ -158,14 +160,17 @@ class _Drawing:
         a, b = field.names
         title = f"f({a}, {b}) = {short(field.f)}"
         title = ", ".join([title, *numbers(field.values, field.variables)])
+        head = ", ".join(map(sd.latex, field.variables))
+        head = rf"f\left({head}\right) = {formula_tex(field.f)}"
+        tex = r", \quad ".join([head, *numbers_tex(field.values, field.variables)])
         if ax is None:
             figure: FigureBase
             figure, (one,) = pictures.canvas("plot_field", 7.0)
-            pictures.titled(figure, title)
+            pictures.titled(figure, title, tex=tex)
         else:
             (one,) = pictures.given_axes("plot_field", [ax], 1)
             figure = one.figure
-            pictures.titled(one, title, size=pictures.TEXT)
+            pictures.titled(one, title, tex=tex, size=pictures.TEXT)
         pictures.dressed(one)
         one.grid(False)
         (left, right), (bottom, top) = field.ends

@@ -149,3 +149,21 @@ def primes(order: int) -> str:
     if order <= 3:
         return ("", "′", "″", "‴")[order]
     return f"⁽{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(c)] for c in str(order))}⁾"
+
+
+def primes_tex(order: int) -> str:
+    """Return the sign of a derivative in LaTeX.
+
+    >>> [primes_tex(k) for k in (0, 2, 4)]
+    ['', "''", '^{(4)}']
+    """
+    return "'" * order if order <= 3 else f"^{{({order})}}"
+
+
+def subscript(number: int) -> str:
+    """Write a number as an index.
+
+    >>> subscript(12)
+    '₁₂'
+    """
+    return "".join("₀₁₂₃₄₅₆₇₈₉"[int(c)] for c in str(number))

@@ -1,4 +1,4 @@
-"""Pictures: figures outside of pyplot, in colours that everyone can tell apart, with plain text."""
+"""Pictures: figures outside of pyplot, in colours that everyone can tell apart."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from numeric.extras import extra
+from numeric.show.typesetting import FONT, typeset
 from symdiff.graph.arguments import unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from matplotlib.artist import Artist
@@ -39,6 +40,7 @@ COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, INK, GREY)
 WIDTH = 7.5  # inches of a figure
 DOTS = 110  # dots of an inch
 TEXT, SMALL = 10.0, 8.5  # sizes of text, in points
+_LONGEST_LABEL = 420  # points of a formula in a legend
 _LONGEST = 92  # characters of size TEXT in the width of a figure
 
 
@@ -144,10 +146,37 @@ def dressed(ax: Axes) -> None:
         text.set(size=TEXT, color=INK)
 
 
-def titled(target: Any, words: str, lines: int = 2, **where: object) -> Text:
-    """Set the title of axes or, if there is ``suptitle``, of a figure: plain text, a few lines."""
-    put = getattr(target, "suptitle", None) or target.set_title
-    return literal(put(fitted(words, lines), **{"size": TEXT + 1, "color": INK} | where))
+def titled(target: Any, words: str, lines: int = 2, tex: str = "", **where: object) -> Text:
+    """Set the title of axes or, if there is ``suptitle``, of a figure: a few lines.
+
+    The title is the formula ``tex``, in LaTeX, where Matplotlib can typeset it in the width of the
+    target, or else the plain text ``words``.
+    """
+    if put := getattr(target, "suptitle", None):
+        room = 72.0 * target.get_figwidth()
+    else:
+        put, room = target.set_title, width(target)
+    text: Text = put("", **{"size": TEXT + 1, "color": INK} | where)
+    return formula(text, fitted(words, lines), tex, room - 2 * TEXT, lines)
+
+
+def width(ax: Axes) -> float:
+    """Return the width of axes in points."""
+    figure: Any = ax.get_figure(root=True)
+    return float(72.0 * figure.get_figwidth() * ax.get_position().width)
+
+
+def formula(text: Text, words: str, tex: str, room: float, lines: int = 1) -> Text:
+    """Show LaTeX in a text of Matplotlib, in so many points and lines, or else ``words``."""
+    # Letters of Computer Modern are smaller than those of the other texts.
+    size = 1.15 * float(text.get_fontsize())
+    shown = typeset(tex, room, size, lines) if tex else None
+    if shown is None:
+        text.set_text(words)
+        return literal(text)
+    text.set(parse_math=True, usetex=False, text=shown, size=size)
+    text.set_math_fontfamily(FONT)
+    return text
 
 
 def fitted(words: str, lines: int = 1, letters: int = _LONGEST) -> str:
@@ -179,9 +208,16 @@ def legible(words: str) -> str:
 
 
 def legend(
-    target: Any, handles: Sequence[Artist], labels: Sequence[str], **where: object
+    target: Any,
+    handles: Sequence[Artist],
+    labels: Sequence[str],
+    formulas: Mapping[str, str] | None = None,
+    **where: object,
 ) -> Legend | None:
-    """Add a legend in plain text, below all axes of a figure or inside of axes, if not empty."""
+    """Add a legend below all axes of a figure or inside of axes, if not empty.
+
+    Labels are plain text, but for those with LaTeX in ``formulas``.
+    """
     if not handles:
         return None
     inside = {"loc": "best"} if hasattr(target, "set_title") else {"loc": "outside lower center"}
@@ -193,8 +229,9 @@ def legend(
         | {"fontsize": SMALL, "frameon": bool(inside["loc"] == "best"), "labelcolor": INK}
         | where,
     )
-    for text in result.get_texts():
-        literal(text)
+    for text, label in zip(result.get_texts(), labels, strict=True):
+        tex = (formulas or {}).get(label, "")
+        formula(text, text.get_text(), tex, _LONGEST_LABEL)
     return result
 
 

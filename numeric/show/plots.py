@@ -12,14 +12,17 @@ from numeric.extras import extra
 from numeric.show import pictures
 from numeric.show.curves import Curves, curves, precise
 from numeric.show.features import Line, events, explored, grid
-from numeric.show.limits import described, primes
+from numeric.show.limits import described, primes, primes_tex, subscript
 from numeric.show.pictures import Picture
 from numeric.show.subjects import (
     Slice,
     by_variable,
     formula,
+    formula_tex,
+    formulas,
     interval,
     numbers,
+    numbers_tex,
     places,
     root,
     single,
@@ -32,6 +35,7 @@ from symdiff.errors import NotDifferentiable, ShapeError, Unsupported
 from symdiff.graph.arguments import door
 from symdiff.graph.axes import shape_text
 from symdiff.graph.number import shortened
+from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +84,8 @@ def plot(
 
     Args:
         f: an expression, a text such as ``"x**2"``, a lowered Function, or a Python function that
-            can be called with symbols.  An array of at most 8 elements has a curve for each.
+            can be called with symbols.  An array of at most 8 elements has a curve for each, and
+            so has a list of at most 8 scalar formulas.
         x: the variable: a real symbol, an element such as ``q[0]``, or a name; None if f has only
             one symbol.
         order: the highest derivative, from 0 to 8.
@@ -91,8 +96,9 @@ def plot(
         ax: Matplotlib's axes to draw into: one for all curves, or one for each derivative.
 
     Raises ValueError for symbols without values, an unknown name, an array variable, and a bad
-    range.  Raises TypeError for an object without a formula, NotDifferentiable where a derivative
-    does not exist, and ImportError without Matplotlib, the extra ``viz``.
+    range, and ShapeError for an array in a list of formulas.  Raises TypeError for an object
+    without a formula, NotDifferentiable where a derivative does not exist, and ImportError without
+    Matplotlib, the extra ``viz``.
 
     >>> import symdiff as sd
     >>> x, y = sd.symbols("x y")
@@ -101,6 +107,8 @@ def plot(
     <Picture: f(x) = ..., y = 3; edge of the domain of f at x = 0>
     >>> [ax.get_ylabel() for ax in picture.axes]
     ['f(x)', 'f′(x)']
+    >>> plot([sd.sin(x), x - x**3 / 6], x, order=0, range=(-3, 3))
+    <Picture: f₁(x) = sin(x), f₂(x) = x - x**3/6>
     """
     extra("viz", "plot")
     return drawing(Subject("plot", f, x, order, at), range).drawn(ax)
@@ -128,18 +136,19 @@ class Subject:
                 f"{what}: order={shortened(order)} is not an integer from 0 to {HIGHEST}"
             )
         self.what, self.order = what, order
-        self.f = formula(what, f, [x] if x is not None else ())
+        variables = [x] if x is not None else ()
+        self.formulas: list[Expr] = []
+        if isinstance(f, list | tuple):
+            _countable(what, len(f), "formulas")
+            self.formulas = formulas(what, f, variables)
+        self.f = sd.stack(self.formulas) if self.formulas else formula(what, f, variables)
         self.x = single(what, variable(what, self.f, x))
         self.values = values(what, self.f, [self.x], at)
         self.point = self._point()
         (row,) = self.slice([self.f])([0.0 if self.point is None else self.point])
         if not len(row):
             raise ShapeError(f"{what}: f has no elements; its shape is {shape_text(self.f.shape)}")
-        if len(row) > MANY:
-            raise ValueError(
-                f"{what}: f has {len(row)} elements, and more than {MANY} curves cannot be told "
-                "apart; give some of them, as f[:3]"
-            )
+        _countable(what, len(row), "elements")
 
     def _point(self) -> float | None:
         """Return the variable's value, or None."""
@@ -164,7 +173,47 @@ class Subject:
     @property
     def title(self) -> str:
         """The title: the formula, and the values in it."""
-        return ", ".join([f"f({self.name}) = {short(self.f)}", *numbers(self.values, [self.x])])
+        called = self.labels or [f"f({self.name}) = {short(self.f)}"]
+        return ", ".join([*called, *numbers(self.values, [self.x])])
+
+    @property
+    def tex(self) -> str:
+        """The title in LaTeX; of several formulas, which the legend has, their names."""
+        if self.formulas:
+            names = [rf"f_{{{k}}}" for k in range(1, len(self.formulas) + 1)]
+            names = [rf"{name}\left({self.name_tex}\right)" for name in names]
+        else:
+            names = [rf"f\left({self.name_tex}\right) = {formula_tex(self.f)}"]
+        return r", \quad ".join([*names, *numbers_tex(self.values, [self.x])])
+
+    @property
+    def name_tex(self) -> str:
+        """The variable in LaTeX."""
+        return sd.latex(self.x)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The formulas of several curves."""
+        return [
+            f"f{subscript(k)}({self.name}) = {short(g)}" for k, g in enumerate(self.formulas, 1)
+        ]
+
+    @cached_property
+    def labels_tex(self) -> dict[str, str]:
+        """The LaTeX of each of the labels."""
+        return {
+            label: rf"f_{{{k}}}\left({self.name_tex}\right) = {formula_tex(g)}"
+            for k, (label, g) in enumerate(zip(self.labels, self.formulas, strict=True), 1)
+        }
+
+
+def _countable(what: str, count: int, kind: str) -> None:
+    """Raise ValueError for too many curves."""
+    if count > MANY:
+        raise ValueError(
+            f"{what}: f has {count} {kind}, and more than {MANY} curves cannot be told apart; give "
+            "some of them, as f[:3]"
+        )
 
 
 # The range ----------------------------------------------------------------------------------------
@@ -243,16 +292,16 @@ class Drawing:
     def drawn(self, ax: Axes | Sequence[Axes] | np.ndarray | None) -> Picture:
         """Draw into new axes, or into the user's."""
         count = len(self.curves.y)
-        name, title = self.subject.name, self.subject.title
+        name, title, tex = self.subject.name, self.subject.title, self.subject.tex
         if ax is None:
             tall = {1: 3.2, 2: 2.2}.get(count, 1.75)
             figure: FigureBase
             figure, axes = pictures.canvas("plot", 1.3 + tall * count, nrows=count, sharex=True)
-            pictures.titled(figure, title)
+            pictures.titled(figure, title, tex=tex)
         else:
             axes = pictures.given_axes("plot", ax, count)
             figure = axes[0].figure
-            pictures.titled(axes[0], title, size=pictures.TEXT)
+            pictures.titled(axes[0], title, tex=tex, size=pictures.TEXT)
         entries: dict[str, Artist] = {}
         for k in range(count):
             self._row(axes[k % len(axes)], k, len(axes) > 1 or count == 1, entries)
@@ -267,7 +316,8 @@ class Drawing:
         where = axes[0] if ax is not None else figure
         labels = list(entries)
         inside: dict[str, int] = {} if ax is not None else {"ncols": pictures.columns(labels)}
-        pictures.legend(where, list(entries.values()), labels, **inside)
+        formulas_of = self.subject.labels_tex
+        pictures.legend(where, list(entries.values()), labels, formulas_of, **inside)
         return Picture(figure, axes, title, self.line.marks, self._notes())
 
     def _row(self, ax: Axes, k: int, alone: bool, entries: dict[str, Artist]) -> None:
@@ -287,31 +337,32 @@ class Drawing:
                 zorder=3,
             )
             if several and alone:
-                entries.setdefault(f"element {self._place(i)}", drawn)
+                entries.setdefault(self._label(i), drawn)
             elif not alone:
                 entries[f"{called}{f' element {i}' if several else ''}"] = drawn
         if alone:
             ax.set_ylim(*self.curves.heights[k])
             pictures.literal(ax.set_ylabel(called))
-            if k:
-                words = f"f{primes(k)} = {short(self.line.rows.outputs[k])}"
-                room = 58 if subject.point is not None else 92
-                pictures.literal(
-                    ax.set_title(
-                        pictures.fitted(words, 1, room),
-                        loc="left",
-                        size=pictures.SMALL,
-                        color=pictures.GREY,
-                    )
-                )
+            if k and not subject.formulas:
+                output = self.line.rows.outputs[k]
+                words = short(output)
+                # The name of the curve is at its axis: a size alone says nothing more.
+                words = "" if words.startswith("<") else f"f{primes(k)} = {words}"
+                part = 0.63 if subject.point is not None else 1.0
+                text = ax.set_title("", loc="left", size=pictures.SMALL, color=pictures.GREY)
+                tex = f"f{primes_tex(k)} = {formula_tex(output)}"
+                short_words = pictures.fitted(words, 1, int(92 * part))
+                pictures.formula(text, short_words, tex, part * pictures.width(ax))
         self._marked(ax, k, entries)
         if subject.point is not None:
             self._touched(ax, k, alone, entries)
 
-    def _place(self, i: int) -> list[int]:
-        """Return the index of an element of f."""
+    def _label(self, i: int) -> str:
+        """Return the formula of a curve, or the index of an element of f."""
+        if self.subject.labels:
+            return self.subject.labels[i]
         shape = [n for n in self.line.rows.outputs[0].shape if isinstance(n, int)]
-        return [int(k) for k in np.unravel_index(i, shape)]
+        return f"element {[int(k) for k in np.unravel_index(i, shape)]}"
 
     def _marked(self, ax: Axes, k: int, entries: dict[str, Artist]) -> None:
         words = dict(described(self.line.marks, self.subject.name))

@@ -15,12 +15,14 @@ import numpy as np
 import symdiff as sd
 from numeric.lowering.function import Function, lower
 from numeric.show.pictures import number
+from numeric.show.typesetting import tex_number
 from symdiff.calculus.variables import component
-from symdiff.errors import Unsupported
+from symdiff.errors import ShapeError, Unsupported
 from symdiff.exact.evaluation import evaluate_mp
 from symdiff.graph import ops
 from symdiff.graph.arguments import reals
-from symdiff.graph.expr import Expr, in_order
+from symdiff.graph.axes import shape_text
+from symdiff.graph.expr import Expr, in_order, is_within
 from symdiff.graph.leaves import as_expr
 from symdiff.graph.number import is_number, shortened
 from symdiff.locks import cached_property
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
 
 
 DIGITS = 120  # digits of values near places where floats cancel
+
+
+WHOLE = 300
+"""Nodes of a formula up to which a title may show all of it."""
 
 
 LARGE = 3000
@@ -72,8 +78,33 @@ def formula(what: str, f: object, variables: Sequence[object] = ()) -> Expr:
     except TypeError as error:
         remedy = "give an expression, a text, a lowered Function or a Python function"
         if isinstance(f, list | tuple):
-            remedy = f"give one; of several formulas, call {what} for each, with ax= in one figure"
+            remedy = f"give one; of several formulas, call {what} for each"
         raise TypeError(f"{what}: {shortened(f)} is not a formula; {remedy}") from error
+
+
+def formulas(what: str, f: Sequence[object], variables: Sequence[object] = ()) -> list[Expr]:
+    """Convert a list of formulas, each as for ``formula``.
+
+    Raises ValueError for an empty list, and ShapeError for an array in it.
+
+    >>> formulas("plot", ["x**2", 1])
+    [x**2, 1]
+    """
+    if not f:
+        raise ValueError(f"{what}: f is an empty list; give at least one formula")
+    converted = [formula(what, g, variables) for g in f]
+    for k, g in enumerate(converted):
+        if g.shape:
+            raise ShapeError(
+                f"{what}: formula {k} of the list has shape {shape_text(g.shape)}; formulas of a "
+                "list are scalars: give the array alone, or its elements"
+            )
+    return converted
+
+
+def formula_tex(f: Expr) -> str:
+    """Return a formula in LaTeX for a title: whole, unless it is large."""
+    return sd.latex(f, full=is_within(f, WHOLE))
 
 
 def variable(what: str, f: Expr, x: object) -> Expr:
@@ -318,6 +349,22 @@ def numbers(known: Mapping[Expr, np.ndarray], variables: Sequence[Expr]) -> list
             texts.append(f"{s.name} = {inner}")
         else:
             texts.append(f"{s.name} of shape {value.shape}")
+    return texts
+
+
+def numbers_tex(known: Mapping[Expr, np.ndarray], variables: Sequence[Expr]) -> list[str]:
+    """Write the values of symbols other than the variables in LaTeX; a large array by its shape."""
+    texts, moving = [], set(variables)
+    for s, value in known.items():
+        if s in moving:
+            continue
+        if value.ndim > 1 or value.size > 4:
+            texts.append(rf"{sd.latex(s)} \text{{ of shape }} {shape_text(value.shape)}")
+        elif value.ndim:
+            inner = r", \; ".join(tex_number(number(v)) for v in value.tolist())
+            texts.append(rf"{sd.latex(s)} = \left[{inner}\right]")
+        else:
+            texts.append(rf"{sd.latex(s)} = {tex_number(number(float(value)))}")
     return texts
 
 

@@ -43,6 +43,12 @@ def specimens() -> dict[str, Callable[[], Any]]:
         "several elements": lambda: nm.plot(
             sd.stack([sd.sin(x), sd.cos(x) * x, sd.exp(-x * y)]), x, 1, at={x: 1, y: 0.5}
         ),
+        "several formulas": lambda: nm.plot(
+            [sd.sin(x), x, x - x**3 / 6, x - x**3 / 6 + x**5 / 120], x, 1, at=1, range=(-4, 4)
+        ),
+        "a pole just beyond the range": lambda: nm.plot(
+            sd.log(1 + x**2) * sd.cos(3 * x) / (2 + x), x, 3, range=(-1.999, 4)
+        ),
         "huge and tiny": lambda: nm.plot(1e200 * sd.exp(1e3 * x), x, range=(-1e-2, 1e-2)),
         "constant": lambda: nm.plot(0 * x + 2, x),
         "a long formula of a long name": lambda: nm.plot(many, long, at=0.3),

@@ -21,6 +21,8 @@ import symdiff as sd
 from numeric.show import curves as drawing
 from numeric.show import plots
 from numeric.show.limits import Mark
+from numeric.show.typesetting import typeset
+from tests.display.book_formulas import FORMULAS
 from tests.look.plots import specimens
 
 pytest.importorskip("matplotlib")
@@ -349,6 +351,23 @@ def test_elements_have_curves_of_their_own():
     assert labels(picture)[:3] == ["element [0]", "element [1]", "element [2]"]
 
 
+def test_a_list_of_formulas_has_a_curve_for_each():
+    picture = nm.plot([sd.sin(x), "x - x**3/6", lambda t: y * t], x, order=1, at={x: 0.5, y: 2})
+    functions = [np.sin, lambda t: t - t**3 / 6, lambda t: 2 * t]
+    for line, f in zip(picture.axes[0].lines, functions, strict=False):
+        t, values = line.get_data()
+        np.testing.assert_allclose(values, f(t), atol=1e-9)
+    assert labels(picture)[:3] == [
+        r"$f_{1}(x) = \sin(x )$",
+        r"$f_{2}(x) = x - \frac{x^{3}}{6}$",
+        rf"$f_{{3}}(x) = {sd.latex(y * x)}$",
+    ]
+    assert (
+        picture.title == "f₁(x) = sin(x), f₂(x) = x - x**3/6, f₃(x) = " + sd.text(y * x) + ", y = 2"
+    )
+    assert clear(picture)
+
+
 # What may be asked for ----------------------------------------------------------------------------
 
 
@@ -380,10 +399,29 @@ def test_a_pole_at_the_end_of_the_range_does_not_flatten_the_curves(f):
         assert np.ptp([values(float(v)) for v in middle]) > 0.1 * (high - low)
 
 
-def test_what_grows_without_a_pole_is_shown_to_its_end():
-    for f in (sd.exp(x), x**4):
-        (axes,) = nm.plot(f, x, order=0, range=(0, 20)).axes
-        assert axes.get_ylim()[1] > nm.lower(f, x)(20.0)
+@pytest.mark.parametrize("beyond", [0.01, 0.003, 1e-6])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_pole_just_beyond_the_range_does_not_flatten_the_curves(beyond, mirrored):
+    f = sd.cos(3 * x) / (2 + x)
+    if mirrored:
+        f = f.subs({x: -x})
+    ends = (-2 + beyond, 0.5) if not mirrored else (-0.5, 2 - beyond)
+    picture = nm.plot(f, x, order=2, range=ends)
+    middle = np.linspace(-1.5, 0.0, 30) * (-1 if mirrored else 1)
+    for k, axes in enumerate(picture.axes):
+        values = nm.lower(sd.diff(f, x, k) if k else f, x)
+        low, high = axes.get_ylim()
+        assert np.ptp([values(float(v)) for v in middle]) > 0.1 * (high - low)
+
+
+@pytest.mark.parametrize("end", [1, 4, 20, 60, 300])
+@pytest.mark.parametrize("f", [sd.exp(x), x**4, x**40, sd.exp(x**2 / 200), sd.exp(-x), sd.cosh(x)])
+def test_what_grows_without_a_pole_is_shown_to_its_end(f, end):
+    (axes,) = nm.plot(f, x, order=0, range=(0, end)).axes
+    low, high = axes.get_ylim()
+    value = nm.lower(f, x)
+    for t in (0.0, float(end)):
+        assert low < value(t) < high
 
 
 @pytest.mark.parametrize(
@@ -409,6 +447,10 @@ def test_what_grows_without_a_pole_is_shown_to_its_end():
         (x * sd.ones(9), {"x": x}, ValueError, "9 elements.*give some of them"),
         (math.sin, {"x": x}, TypeError, "sin has no formula"),
         (object(), {"x": x}, TypeError, "is not a formula"),
+        ([x, object()], {"x": x}, TypeError, "object.* is not a formula"),
+        ([], {"x": x}, ValueError, "f is an empty list"),
+        ([x, q], {"x": x}, sd.ShapeError, r"formula 1 of the list has shape \(3,\)"),
+        ([x] * 9, {"x": x}, ValueError, "9 formulas"),
         (math.sin, {}, TypeError, "needs the symbols"),
         (nm.lower([x, x], x), {"x": x}, ValueError, "2 outputs"),
         (sd.symbol("k", dtype=int) * x, {"x": "k", "at": {"x": 1}}, ValueError, "not real"),
@@ -431,6 +473,35 @@ def test_what_cannot_be_drawn_is_refused(f, how, error, words):
 )
 def test_the_range_shows_the_features(f, inside):
     assert [m.x for m in nm.plot(f, x).marks] == [inside]
+
+
+# Formulas in titles -----------------------------------------------------------------------------
+
+
+def test_titles_are_formulas():
+    picture = nm.plot(sd.exp(-(x**2) / 2) * y, x, at={x: 1, y: 1e-9})
+    assert picture.figure.get_suptitle() == (
+        r"$f(x) = y e^{-\frac{x^{2}}{2}}, \quad y = 1 \cdot 10^{-9}$"
+    )
+    assert picture.axes[2].get_title(loc="left").startswith("$f'' = ")
+    field = nm.plot_field(x * y, (x, y))
+    assert field.figure.get_suptitle() == "$f(x, y) = x y$"
+
+
+def test_where_a_formula_cannot_be_typeset_its_text_is_shown():
+    name = sd.symbol("变量")
+    assert nm.plot(name**2, name).figure.get_suptitle().startswith("f(")
+    long = sd.symbol("a_name_that_is_longer_than_the_width_of_a_picture_" * 3)
+    assert nm.plot(long**2, long).figure.get_suptitle().startswith("f(")
+
+
+@pytest.mark.parametrize("book", FORMULAS[::9], ids=lambda book: book.name)
+def test_formulas_of_books_are_typeset(book):
+    """All of them, or their first terms; none in the syntax of Python."""
+    f = sd.parse(book.text)
+    for k in (0, 1):
+        g = sd.diff(f, sd.symbol(book.variables[0]), k) if k else f
+        assert typeset(sd.latex(g), 500, 11, 2) is not None
 
 
 # Looks --------------------------------------------------------------------------------------------
@@ -475,7 +546,7 @@ def clear(picture):
 @pytest.mark.parametrize("name", ["|x-1|", "an element", "constant", "gamma"])
 def test_everything_is_named_and_nothing_overflows(pictures, name):
     picture, case = pictures[name], CASES[name]
-    assert picture.figure.get_suptitle().startswith("f(")
+    assert picture.figure.get_suptitle().startswith("$f(")
     assert all(ax.get_ylabel() for ax in picture.axes)
     assert picture.axes[-1].get_xlabel() == ("q[0]" if name == "an element" else "x")
     assert bool(labels(picture)) == bool(case.marks or name == "an element")
