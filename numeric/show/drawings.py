@@ -1,16 +1,14 @@
-"""The result of ``draw``: a diagram as Mermaid or, with Graphviz, as SVG."""
+"""The result of ``draw``: a diagram as Mermaid, as a picture, and as Graphviz's text."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from numeric.show.graph_pictures import figure_of
+from numeric.show.pictures import encoded, write
 from symdiff.display.diagrams import FAMILIES, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
     from symdiff.display.diagrams import Diagram, Vertex
@@ -57,40 +55,29 @@ class Drawing:
         return {"text/vnd.mermaid": self.source, "text/plain": repr(self)}
 
     def svg(self) -> str:
-        """Lay out the graph with Graphviz's program ``dot`` and return an SVG picture.
+        """Return the graph as an SVG picture.
 
-        Raises RuntimeError if the program is not on the path, or fails.
+        Raises ImportError without Matplotlib, the extra ``viz``.
+
+        >>> import numeric as nm, symdiff as sd
+        >>> nm.draw(sd.sin(sd.symbol("x"))).svg().count("sin")
+        1
         """
-        program = shutil.which("dot")
-        if program is None:
-            raise RuntimeError(
-                "draw: an SVG needs Graphviz's program dot, which is not on the path; it is in "
-                "Debian's package graphviz (apt install graphviz). Mermaid needs no program: "
-                '.source, .save("graph.md")'
-            )
-        process = subprocess.run(
-            [program, "-Tsvg"], input=self.dot, capture_output=True, encoding="utf-8", check=False
-        )
-        if process.returncode:
-            raise RuntimeError(f"draw: {program} failed: {process.stderr.strip()}")
-        return process.stdout
+        return encoded(figure_of(self._diagram), "svg", words=True).decode("utf-8")
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the graph to a file: ``.mmd`` as Mermaid, ``.md`` as Mermaid in Markdown.
+        """Write the graph to a file: ``.png``, ``.svg`` or ``.pdf`` as a picture.
 
-        ``.svg`` and ``.dot`` hold the results of ``svg`` and ``dot``.  Raises ValueError for
-        another ending, and the errors of ``svg``.
+        ``.mmd`` holds Mermaid, ``.md`` Mermaid in Markdown, and ``.dot`` the text for Graphviz.
+        Raises TypeError for an object that is not a path, ValueError for another ending, and
+        ImportError for a picture without Matplotlib, the extra ``viz``.
         """
-        kinds: dict[str, Callable[[], str]] = {
+        texts = {
             ".mmd": lambda: self.source,
             ".md": lambda: f"```mermaid\n{self.source}```\n",
-            ".svg": self.svg,
             ".dot": lambda: self.dot,
         }
-        write = kinds.get(Path(path).suffix)
-        if write is None:
-            raise ValueError(f"draw: {str(path)!r} does not end in one of {', '.join(kinds)}")
-        Path(path).write_text(write(), encoding="utf-8")
+        write("draw", path, texts, lambda: figure_of(self._diagram), words=True)
 
 
 # Graphviz -----------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import textwrap
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +15,7 @@ from numeric.show.typesetting import FONT, typeset
 from symdiff.graph.arguments import unfit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from os import PathLike
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
@@ -85,13 +86,67 @@ class Picture:
         >>> nm.plot(sd.symbol("x") ** 2, order=0).encoded()[1:4]
         b'PNG'
         """
-        file = io.BytesIO()
-        self.figure.savefig(file, format=kind, dpi=dpi)
-        return file.getvalue()
+        return encoded(self.figure, kind, dpi)
 
     def save(self, path: str | PathLike[str], dpi: float = 2 * DOTS) -> None:
-        """Write the picture to a file, in the format of the name's ending."""
-        self.figure.savefig(path, dpi=dpi)
+        """Write the picture to a file: ``.png``, ``.svg``, ``.pdf`` or another of Matplotlib's.
+
+        Raises TypeError for an object that is not a path, and ValueError for another ending.
+        """
+        kinds = self.figure.canvas.get_supported_filetypes()
+        write("Picture.save", path, {}, lambda: self.figure, dpi=dpi, kinds=kinds)
+
+
+def encoded(figure: Any, kind: str, dpi: float = 2 * DOTS, words: bool = False) -> bytes:
+    """Return a figure as the bytes of a file.
+
+    Letters of an SVG are paths, which look the same everywhere, or texts, if ``words``.  Equal
+    figures give equal bytes.
+    """
+    from matplotlib import rc_context
+
+    # Matplotlib refuses pictures of 2**16 dots and more.
+    dpi = min(dpi, 65_000 / max(*figure.get_size_inches(), 1.0))
+    file = io.BytesIO()
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    letters = {"svg.fonttype": "none" if words else "path", "svg.hashsalt": "symdiff"}
+    with rc_context(letters):
+        figure.savefig(file, format=kind, dpi=dpi, metadata=undated)
+    return file.getvalue()
+
+
+def write(
+    what: str,
+    path: str | PathLike[str],
+    texts: Mapping[str, Callable[[], str]],
+    figure: Callable[[], Figure],
+    *,
+    words: bool = False,
+    dpi: float = 2 * DOTS,
+    kinds: Iterable[str] = ("png", "svg", "pdf"),
+) -> None:
+    """Write a text or a figure to a file, as the ending of its name says.
+
+    Args:
+        what: the function for errors.
+        path: the file.
+        texts: the text for each ending, such as ``.md``.
+        figure: the figure, made if the ending is one of ``kinds``.
+        words: whether the letters of an SVG are texts.
+        dpi: dots of an inch.
+        kinds: the kinds of pictures.
+    """
+    if not isinstance(path, str | PathLike):
+        raise unfit(what, "path", "the name of a file", path)
+    file = Path(path)
+    ending = file.suffix.lower()
+    if ending in texts:
+        file.write_text(texts[ending](), encoding="utf-8")
+    elif ending[1:] in tuple(kinds):
+        file.write_bytes(encoded(figure(), ending[1:], dpi, words))
+    else:
+        known = ", ".join([*texts, *(f".{kind}" for kind in kinds)])
+        raise ValueError(f"{what}: argument 'path' {str(path)!r} does not end in one of {known}")
 
 
 def _size(png: bytes) -> tuple[int, int]:
