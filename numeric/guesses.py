@@ -229,8 +229,8 @@ SHOW: dict[str, str] = {
 """Names tried in ``numeric.show``."""
 
 STEPS: dict[str, str] = dict.fromkeys(
-    ("save", "savefig", "write", "to_html", "to_latex"),
-    "Path(name).write_text takes .html(), .latex() or .text()",
+    ("savefig", "write", "to_html", "to_latex"),
+    'steps.save("steps.png"); .svg, .pdf, .html, .tex and .txt, too',
 )
 """Names tried on the result of ``numeric.steps``."""
 

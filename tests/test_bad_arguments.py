@@ -176,7 +176,7 @@ def test_tolerances_are_finite_and_not_negative(name: str, value: float) -> None
         (lambda: nm.special.erf, "of tensors it is numeric.erf; of expressions it is sd.erf"),
         (lambda: nm.special.digamma, "of expressions it is sd.digamma"),
         (lambda: nm.special.no_such_function, "it is internal"),
-        (lambda: nm.steps("x**2", "x").save("file"), r"write_text takes \.html\(\)"),
+        (lambda: nm.steps("x**2", "x").savefig("file"), r"steps\.save\(\"steps\.png\"\)"),
         (lambda: nm.plot_field([sd.symbol("x")], ()), "call plot_field for each"),
     ],
 )

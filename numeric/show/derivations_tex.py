@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -201,6 +201,84 @@ def _tex_backward(tex: _Tex, rows: Sequence[Row]) -> Iterator[str]:
             yield rf"& {_words(edge.rule)} & \quad {passes}"
 
 
+# Tables -------------------------------------------------------------------------------------------
+
+
+class Cell(NamedTuple):
+    """A cell of a table: a formula in LaTeX, or lines of words, each strong or not."""
+
+    tex: str = ""
+    words: tuple[tuple[str, bool], ...] = ()
+
+
+class Line(NamedTuple):
+    """The rows of a step: its own cell, and two cells for each operand."""
+
+    first: Cell
+    rest: tuple[tuple[Cell, Cell], ...]
+
+
+class Table(NamedTuple):
+    """The names of the columns, and the lines."""
+
+    columns: tuple[str, str, str]
+    lines: tuple[Line, ...]
+
+
+class Layout(NamedTuple):
+    """The parts of the steps: formulas above, tables, formulas below."""
+
+    above: list[Cell]
+    tables: list[Table]
+    below: list[Cell]
+
+
+def layout(steps: Steps, full: bool) -> Layout:
+    """Return what a page shows of the steps: nodes, and their contributions in reverse."""
+    near, far, missing = chosen(steps, full)
+    parts = [[steps.row(v) for v in part] for part in (near, far)]
+    tex = _Tex(steps, [*parts[0], *parts[1]])
+    gap = [Line(Cell(words=((left_out(missing), False),)), ())] * bool(missing)
+    shown = [[row for row in part if row.node.args or row.value is not None] for part in parts]
+    forward = [[_forward_line(tex, row) for row in part] for part in shown]
+    passing = [[row for row in reversed(part) if row.node is not steps.x] for part in parts[::-1]]
+    backward = [[_backward_line(tex, row) for row in part if row.node.args] for part in passing]
+    tables = [
+        Table(("step", "derivative by each operand alone", ""), (*forward[0], *gap, *forward[1])),
+        Table(("cotangent", "rule", "passes on"), (*backward[0], *gap, *backward[1])),
+    ]
+    lines = [_tex_title(tex, "="), *_tex_constants(tex, [*parts[0], *parts[1]], "=")]
+    return Layout(
+        list(map(Cell, lines)),
+        tables if any(map(any, backward)) else [],
+        [Cell(_tex_total(tex, "="))],
+    )
+
+
+def _forward_line(tex: _Tex, row: Row) -> Line:
+    derivatives = [Cell(_tex_derivative(tex, row, e, "=")) for e in row.edges] or [Cell()]
+    notes = Cell(words=tuple((condition(note), note.applies) for note in row.notes))
+    rest = [notes, *(Cell() for _ in derivatives[1:])]
+    return Line(Cell(_tex_step(tex, row, "=")), tuple(zip(derivatives, rest, strict=True)))
+
+
+def _backward_line(tex: _Tex, row: Row) -> Line:
+    bar = tex.equation(tex.bar(row.node), row.cotangent, row.cotangent_value, "=")
+    passed = [
+        (
+            Cell(words=tuple((words, False) for words in (e.rule, e.states) if words)),
+            Cell(tex.equation(tex.bar(e.node), e.passes, e.value, r"\mathrel{+}=")),
+        )
+        for e in row.edges
+    ]
+    return Line(Cell(bar), tuple(passed))
+
+
+def broken(tex: str) -> list[str]:
+    """Split a formula at its possible line breaks."""
+    return tex.split(_BREAK)
+
+
 # HTML ---------------------------------------------------------------------------------------------
 
 _LEFT = ' style="text-align: left; vertical-align: top"'
@@ -208,63 +286,41 @@ _LEFT = ' style="text-align: left; vertical-align: top"'
 
 def html(steps: Steps, full: bool) -> str:
     """Write tables of the nodes, and of their contributions in reverse; see ``Steps.html``."""
-    near, far, missing = chosen(steps, full)
-    parts = [[steps.row(v) for v in part] for part in (near, far)]
-    tex = _Tex(steps, [*parts[0], *parts[1]])
-    gap = [f'<tr><td colspan="3"{_LEFT}>{escape(left_out(missing))}</td></tr>'] * bool(missing)
-    shown = [[row for row in part if row.node.args or row.value is not None] for part in parts]
-    forward = [[_html_forward(tex, row) for row in part] for part in shown]
-    passing = [[row for row in reversed(part) if row.node is not steps.x] for part in parts[::-1]]
-    backward = [[_html_backward(tex, row) for row in part if row.node.args] for part in passing]
-    tables = [
-        _table(("step", "derivative by each operand alone", ""), [*forward[0], *gap, *forward[1]]),
-        _table(("cotangent", "rule", "passes on"), [*backward[0], *gap, *backward[1]]),
-    ]
-    title, total = _math(_tex_title(tex, "=")), _math(_tex_total(tex, "="))
-    fixed = [_math(line) for line in _tex_constants(tex, [*parts[0], *parts[1]], "=")]
-    lines = "".join(f"<p>{line}</p>" for line in [title, *fixed])
-    inner = f"{lines}{''.join(tables) if any(map(any, backward)) else ''}<p>{total}</p>"
+    above, tables, below = layout(steps, full)
+    first = "".join(f"<p>{_cell(cell)}</p>" for cell in above)
+    last = "".join(f"<p>{_cell(cell)}</p>" for cell in below)
+    inner = f"{first}{''.join(map(_table, tables))}{last}"
     return f'<div class="symdiff-steps" style="overflow-x: auto">{inner}</div>'
 
 
-def _table(columns: Sequence[str], rows: Sequence[str]) -> str:
-    head = "".join(f"<th{_LEFT}>{name}</th>" for name in columns)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+def _table(table: Table) -> str:
+    head = "".join(f"<th{_LEFT}>{name}</th>" for name in table.columns)
+    rows = "".join(map(_rows, table.lines))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(cell: Cell) -> str:
+    if cell.words:
+        return "<br>".join(_plain(*line) for line in cell.words)
+    return _math(cell.tex) if cell.tex else ""
 
 
 def _math(line: str) -> str:
-    return " ".join(f"${escape(part)}$" for part in line.split(_BREAK))
+    return " ".join(f"${escape(part)}$" for part in broken(line))
 
 
-def _rows(first: str, rest: Sequence[tuple[str, str]]) -> str:
+def _rows(line: Line) -> str:
     """Write rows of a table that share the first cell."""
-    lines = rest or [("", "")]
-    cells = [f"<td{_LEFT}>{a}</td><td{_LEFT}>{b}</td>" for a, b in lines]
-    cells[0] = f'<td rowspan="{len(lines)}"{_LEFT}>{first}</td>{cells[0]}'
+    if not line.rest and line.first.words:  # it replaces steps that are not shown
+        return f'<tr><td colspan="3"{_LEFT}>{_cell(line.first)}</td></tr>'
+    lines = line.rest or ((Cell(), Cell()),)
+    cells = [f"<td{_LEFT}>{_cell(a)}</td><td{_LEFT}>{_cell(b)}</td>" for a, b in lines]
+    cells[0] = f'<td rowspan="{len(lines)}"{_LEFT}>{_cell(line.first)}</td>{cells[0]}'
     borders = ["border-top: 1px solid #8886", *("" for _ in cells[1:])]
     return "".join(
         f'<tr style="background: none; {border}">{cell}</tr>'
         for border, cell in zip(borders, cells, strict=True)
     )
-
-
-def _html_forward(tex: _Tex, row: Row) -> str:
-    derivatives = [_math(_tex_derivative(tex, row, e, "=")) for e in row.edges] or [""]
-    notes = "<br>".join(_plain(condition(note), note.applies) for note in row.notes)
-    cells = [notes, *("" for _ in derivatives[1:])]
-    return _rows(_math(_tex_step(tex, row, "=")), list(zip(derivatives, cells, strict=True)))
-
-
-def _html_backward(tex: _Tex, row: Row) -> str:
-    bar = tex.equation(tex.bar(row.node), row.cotangent, row.cotangent_value, "=")
-    passed = [
-        (
-            "<br>".join(_plain(words) for words in (e.rule, e.states) if words),
-            _math(tex.equation(tex.bar(e.node), e.passes, e.value, r"\mathrel{+}=")),
-        )
-        for e in row.edges
-    ]
-    return _rows(_math(bar), passed)
 
 
 def _plain(words: str, strong: bool = False) -> str:

@@ -26,6 +26,7 @@ _SIZE, _LINE = 11.0, 15.0  # points of a text, and of a line of it
 _LABEL = 9.5  # points of the text at an edge
 _PAD = 10.0  # around the text of a vertex
 _GAPS = (26.0, 34.0)  # between vertices of a layer, and between layers
+_HEAD = 7.0  # the length of an arrow's head
 _MARGIN = 16.0  # around the picture
 _FRAME = 14.0  # between a frame and the vertices in it
 _TEXT, _EDGE, _GROUP = "#111827", "#4b5563", "#6b7280"
@@ -34,9 +35,6 @@ _TEXT, _EDGE, _GROUP = "#111827", "#4b5563", "#6b7280"
 def figure_of(diagram: Diagram) -> Figure:
     """Return a figure of a diagram; raises ImportError without Matplotlib, the extra ``viz``."""
     extra("viz", "draw")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     lines = [[pictures.legible(one_line(line)) for line in v.lines] for v in diagram.vertices]
     sizes = [_size(v, texts) for v, texts in zip(diagram.vertices, lines, strict=True)]
     places = {v.name: k for k, v in enumerate(diagram.vertices)}
@@ -47,7 +45,7 @@ def figure_of(diagram: Diagram) -> Figure:
     if diagram.down:
         centres, ways = placed(sizes, ends, groups, gaps)
     else:  # the same with the axes exchanged
-        labels = max((_width(edge.label, _LABEL) for edge in diagram.edges), default=0.0)
+        labels = max((pictures.length(edge.label, _LABEL) for edge in diagram.edges), default=0.0)
         turned = [(high, wide) for wide, high in sizes]
         centres, ways = placed(turned, ends, groups, (gaps[0], gaps[1] + labels))
         centres = [(y, x) for x, y in centres]
@@ -62,8 +60,7 @@ def figure_of(diagram: Diagram) -> Figure:
     )
     room = _MARGIN + framed * (_FRAME + _LINE)
     low, high = corners.min(axis=0) - room, corners.max(axis=0) + room
-    figure = Figure(figsize=tuple((high - low) / 72), facecolor="white")
-    FigureCanvasAgg(figure)
+    figure = pictures.sheet(*(high - low))
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
     ax.set_axis_off()
@@ -83,22 +80,10 @@ def figure_of(diagram: Diagram) -> Figure:
 
 def _size(v: Vertex, lines: Sequence[str]) -> Point:
     """Return width and height of a vertex."""
-    wide = max((_width(line, _SIZE) for line in lines), default=0.0) + 2 * _PAD
+    wide = max((pictures.length(line, _SIZE) for line in lines), default=0.0) + 2 * _PAD
     # The pointed and round sides of these need more space.
     wide += {"ellipse": 8.0, "hexagon": 16.0, "octagon": 10.0}.get(FAMILIES[v.family].shape, 0.0)
     return max(wide, 36.0), _LINE * len(lines) + _PAD
-
-
-def _width(line: str, size: float) -> float:
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextToPath
-
-    if not line:
-        return 0.0
-    wide, _, _ = TextToPath().get_text_width_height_descent(
-        line, FontProperties(size=size), ismath=False
-    )
-    return float(wide)
 
 
 def _write(ax: Axes, x: float, y: float, line: str, **how: Any) -> None:
@@ -153,6 +138,7 @@ def _arrow(
     sign = 1.0 if points[-1, axis] >= points[0, axis] else -1.0
     points[0, axis] += sign * start[axis] / 2
     points[-1, axis] -= sign * (end[axis] / 2 + 1)
+    points[-2, axis] -= sign * _HEAD  # so that the head stands upright
     corners, codes = [points[0]], [Path.MOVETO]
     for a, b in pairwise(points):
         half = np.zeros(2)
@@ -162,7 +148,7 @@ def _arrow(
     ax.add_patch(
         FancyArrowPatch(
             path=Path(np.array(corners), codes),
-            arrowstyle="-|>,head_length=6,head_width=3",
+            arrowstyle=f"-|>,head_length={_HEAD - 1},head_width=3",
             color=_EDGE,
             linewidth=1.1,
             mutation_scale=1,
@@ -183,8 +169,9 @@ def _frame(ax: Axes, title: str, boxes: Sequence[tuple[float, float, float, floa
 
     left = min(x - wide / 2 for x, _, wide, _ in boxes) - _FRAME
     right = max(x + wide / 2 for x, _, wide, _ in boxes) + _FRAME
-    top = min(y - high / 2 for _, y, _, high in boxes) - _FRAME - _LINE
-    bottom = max(y + high / 2 for _, y, _, high in boxes) + _FRAME
+    top = min(y - high / 2 for _, y, _, high in boxes) - _FRAME
+    bottom = max(y + high / 2 for _, y, _, high in boxes) + _FRAME + _LINE
     looks = {"fill": False, "edgecolor": _GROUP, "linestyle": ":", "zorder": 1}
     ax.add_patch(Rectangle((left, top), right - left, bottom - top, **looks))
-    _write(ax, left + 6, top + 10, one_line(title), ha="left", color=_GROUP)
+    # Few edges leave the last vertex, so that the title is free at the bottom.
+    _write(ax, left + 6, bottom - 10, one_line(title), ha="left", color=_GROUP)

@@ -173,6 +173,27 @@ def canvas(
     return figure, axes
 
 
+def sheet(width: float, height: float) -> Figure:
+    """Return a new white figure of so many points, without axes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width / 72, height / 72), facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def length(line: str, size: float, strong: bool = False) -> float:
+    """Return the width of a line of plain text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    if not line:
+        return 0.0
+    font = FontProperties(size=size, weight="bold" if strong else "normal")
+    return float(TextToPath().get_text_width_height_descent(line, font, ismath=False)[0])
+
+
 def given_axes(what: str, ax: Axes | Sequence[Axes] | np.ndarray, curves: int) -> list[Axes]:
     """Return the user's axes: one for all curves, or one for each.
 

@@ -13,6 +13,8 @@ import symdiff as sd
 from numeric.guesses import STEPS
 from numeric.lowering.reference import interpret
 from numeric.show import derivations, derivations_tex
+from numeric.show.pictures import write
+from numeric.show.step_pictures import figure_of
 from symdiff.calculus.shares import conditions, local, shares
 from symdiff.calculus.variables import component
 from symdiff.display.rule_names import rule
@@ -29,6 +31,7 @@ from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from os import PathLike
 
     from symdiff.calculus.shares import Share
     from symdiff.graph.expr import Expr
@@ -269,6 +272,21 @@ class Steps:
     def html(self, full: bool = False) -> str:
         """Return the steps as an HTML table with LaTeX formulas; ``full`` shows every node."""
         return derivations_tex.html(self, full)
+
+    def save(self, path: str | PathLike[str], full: bool = False) -> None:
+        """Write the steps to a file: ``.png``, ``.svg`` or ``.pdf`` as a picture.
+
+        ``.html``, ``.tex`` and ``.txt`` hold the results of ``html``, ``latex`` and ``text``;
+        ``full`` shows every node of a large graph.  Raises TypeError for an object that is not a
+        path, ValueError for another ending, and ImportError for a picture without Matplotlib, the
+        extra ``viz``.
+        """
+        texts = {
+            ".html": lambda: self.html(full),
+            ".tex": lambda: self.latex(full),
+            ".txt": lambda: self.text(full),
+        }
+        write("Steps.save", path, texts, lambda: figure_of(self, full))
 
     def __str__(self) -> str:
         return self.text()

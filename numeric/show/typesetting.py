@@ -33,6 +33,7 @@ _SIGNS = {
     r"\left\lVert": r"\left\|",
     r"\right\rVert": r"\right\|",
     r"\displaystyle": "",
+    r"\mathrel{+}=": r"\;{+}{=}\;",
     r"\bigl": "",
     r"\bigr": "",
     r"\text{for}\:": r"\mathrm{for}\;",
@@ -68,7 +69,9 @@ def mathtext(tex: str) -> str | None:
     inner = _inlined(tex)
     for sign, known in _SIGNS.items():
         inner = inner.replace(sign, known)
-    inner = _ENVIRONMENT.sub(_in_one_line, inner)
+    before = ""
+    while inner != before:  # from the innermost environment outwards
+        before, inner = inner, _ENVIRONMENT.sub(_in_one_line, inner)
     # Matplotlib draws delimiters of variable size around a low formula too small.
     count = 1
     while count:
@@ -137,13 +140,17 @@ def _in_one_line(match: re.Match[str]) -> str:
     return rf"\left{before}{inner}\right{after}"
 
 
-def width(text: str, size: float) -> float:
-    """Return the width of a text from ``mathtext`` in points."""
+def extent(text: str, size: float) -> tuple[float, float, float]:
+    """Return width, height and depth of a text from ``mathtext`` in points.
+
+    The height includes the depth, which is below the line of letters.
+    """
     from matplotlib.font_manager import FontProperties
     from matplotlib.mathtext import MathTextParser
 
     properties = FontProperties(size=size, math_fontfamily=FONT)
-    return float(MathTextParser("path").parse(text, 72, properties)[0])
+    wide, high, deep, *_ = MathTextParser("path").parse(text, 72, properties)
+    return float(wide), float(high), float(deep)
 
 
 def typeset(tex: str, points: float, size: float, lines: int = 1) -> str | None:
@@ -161,7 +168,7 @@ def typeset(tex: str, points: float, size: float, lines: int = 1) -> str | None:
     $x + \cdots$
     """
     whole = mathtext(tex)
-    if whole is None or width(whole, size) <= points:
+    if whole is None or extent(whole, size)[0] <= points:
         return whole
     rows: list[str] = []
     terms = _terms(_inlined(tex))
@@ -170,7 +177,7 @@ def typeset(tex: str, points: float, size: float, lines: int = 1) -> str | None:
         for count in range(len(terms), 0, -1):
             more = r" + \cdots" if last and count < len(terms) else ""
             row = mathtext(" ".join(terms[:count]) + more)
-            if row is not None and width(row, size) <= points:
+            if row is not None and extent(row, size)[0] <= points:
                 rows.append(row)
                 terms = terms[count:]
                 break

@@ -359,3 +359,76 @@ def test_every_fact_of_a_function_can_be_shown() -> None:
         if node.dtype is float:
             for variable in xs:
                 assert nm.steps(node, variable).rows
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def test_steps_are_saved_as_texts_and_pictures(tmp_path):
+    steps = nm.steps(x * sd.sin(x), x, at={x: 2})
+    for ending, text in {"txt": str(steps), "tex": steps.latex(), "html": steps.html()}.items():
+        steps.save(tmp_path / f"s.{ending}")
+        assert (tmp_path / f"s.{ending}").read_text(encoding="utf-8") == text
+    pytest.importorskip("matplotlib")
+    steps.save(str(tmp_path / "s.svg"))
+    assert b"<svg" in (tmp_path / "s.svg").read_bytes()
+    steps.save(tmp_path / "s.PNG")
+    assert (tmp_path / "s.PNG").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match=r"Steps.save: argument 'path' 's' does not end in one of"):
+        steps.save("s")
+    with pytest.raises(TypeError, match=r"Steps.save: argument 'path' expects the name of a file"):
+        steps.save(None)
+
+
+def written(figure):
+    return [text.get_text() for text in figure.texts]
+
+
+def test_a_picture_of_steps_has_the_tables_of_the_page():
+    pytest.importorskip("matplotlib")
+    from numeric.show.derivations_tex import broken, layout
+    from numeric.show.step_pictures import figure_of
+    from numeric.show.typesetting import mathtext
+
+    for f in (x * sd.sin(x), abs(x) * sd.maximum(x, y) + sd.sqrt(x)):
+        steps = nm.steps(f, x, at={x: 0, y: 0})
+        above, tables, below = layout(steps, False)
+        cells = [
+            *above,
+            *below,
+            *(line.first for t in tables for line in t.lines if line.first.tex),
+        ]
+        shown = " ".join(written(figure_of(steps, False))).replace("$ $", " ")
+        for cell in cells:
+            for part in broken(cell.tex):
+                assert mathtext(part)[1:-1] in shown
+        for row in steps.rows:
+            for edge in row.edges:
+                assert edge.rule in shown
+
+
+def test_pieces_of_a_picture_of_steps_are_apart_and_inside():
+    pytest.importorskip("matplotlib")
+    from numeric.show.step_pictures import figure_of
+
+    for f, v, at in (
+        (sd.exp(-(x**2) / 2) * sd.sin(y) / y, x, {x: 1, y: 2}),
+        (abs(x) * sd.maximum(x, y) + sd.sqrt(x), x, {x: 0, y: 0}),
+    ):
+        figure = figure_of(nm.steps(f, v, at=at), False)
+        renderer = figure.canvas.get_renderer()
+        boxes = [text.get_window_extent(renderer) for text in figure.texts]
+        for k, box in enumerate(boxes):
+            assert box.x0 >= 0
+            assert box.x1 <= figure.bbox.width
+            assert not any(box.padded(-1.5).overlaps(other.padded(-1.5)) for other in boxes[:k])
+
+
+def test_what_cannot_be_typeset_is_saved_as_text():
+    pytest.importorskip("matplotlib")
+    from numeric.show.step_pictures import figure_of
+
+    name = sd.symbol("变量")
+    steps = nm.steps(name**2, name, at={name: 2})
+    shown = "\n".join(written(figure_of(steps, False)))
+    assert shown == str(steps).replace("变量", r"\u53d8\u91cf")
