@@ -158,12 +158,10 @@ def _result(steps: Steps) -> str:
 
 
 def _title(steps: Steps) -> str:
-    first, order = steps.of
     lines = []
-    if order > 1:
-        lines = [
-            f"The derivative of order {order} of {_formula(first)} by {sd.short(steps.x)}, where"
-        ]
+    if words := introduction(steps):
+        before, after = words
+        lines = list(_wrapped(f"{before} {_formula(steps.of[0])} {after}", 4))
     values = [f"{s.name} = {shortened(v)}" for s, v in steps.symbols() if v is not None]
     line = _equation(_result(steps), steps.f)
     at = f" at {', '.join(values)}" if values else ""
@@ -175,6 +173,35 @@ def _title(steps: Steps) -> str:
             lines.append("    ")
         lines[-1] += f" {value},"
     return "\n".join(lines).rstrip(",")
+
+
+def introduction(steps: Steps) -> tuple[str, str] | None:
+    """Return the words before and after f in the line above the steps of a higher order.
+
+    >>> x, y = sd.symbols("x y")
+    >>> from numeric.show.stepwise import steps
+    >>> introduction(steps(x * y, (x, y)))
+    ('The derivative of', 'by x, y is dg/dy, where g is its derivative by x')
+    """
+    _, variables = steps.of
+    if len(variables) == 1:
+        return None
+    names = [_variable(v) for v in variables]
+    name = steps.name(steps.f)
+    if steps.f.shape:
+        return "The product of the seed and the second derivative of", (
+            f"by {', '.join(dict.fromkeys(names))}, where {name} is its gradient by {names[0]}"
+        )
+    if len(set(variables)) == 1:
+        order = len(variables)
+        which = "derivative" if order == 2 else f"derivative of order {order - 1}"
+        return f"The derivative of order {order} of", (
+            f"by {names[-1]} is d{name}/d{names[-1]}, where {name} is its {which}"
+        )
+    return "The derivative of", (
+        f"by {', '.join(names)} is d{name}/d{names[-1]}, where {name} is its derivative by "
+        f"{', '.join(names[:-1])}"
+    )
 
 
 def _forward(steps: Steps, rows: Sequence[Row], near: int, missing: int) -> Iterator[str]:
@@ -289,8 +316,12 @@ def _closed(name: str, row: Row) -> str:
     return _with_value(line, row.cotangent_value)
 
 
+def _variable(x: Expr) -> str:
+    return sd.text(x) if is_within(x, NODES) else sd.short(x)
+
+
 def _total(steps: Steps) -> Iterator[str]:
-    variable = sd.text(steps.x) if is_within(steps.x, NODES) else sd.short(steps.x)
+    variable = _variable(steps.x)
     name = f"d{_result(steps)}/d{variable}"
     line = _equation(name, steps.gradient)
     if steps.value is None or len(_with_value(line, steps.value)) <= WIDTH:

@@ -16,6 +16,7 @@ from numeric.show.derivations import (
     chosen,
     condition,
     in_short,
+    introduction,
     left_out,
     number,
     place,
@@ -129,6 +130,7 @@ def latex(steps: Steps, full: bool) -> str:
     tex = _Tex(steps, [*parts[0], *parts[1]])
     gap = [rf"& {_words(left_out(missing))}"] * bool(missing)
     lines = [
+        *(rf"& {line}" for line in _tex_introduction(tex)),
         _tex_title(tex, "&="),
         *_tex_constants(tex, [*parts[0], *parts[1]], "&="),
         *_tex_forward(tex, parts[0]),
@@ -143,6 +145,13 @@ def latex(steps: Steps, full: bool) -> str:
 
 def _tex_result(tex: _Tex) -> str:
     return tex.name(tex.steps.f) if tex.steps.nodes else "f"
+
+
+def _tex_introduction(tex: _Tex) -> list[str]:
+    words = introduction(tex.steps)
+    if words is None:
+        return []
+    return [rf"{_words(words[0])} \; {tex.of(tex.steps.of[0])} \; {_words(words[1])}"]
 
 
 def _tex_title(tex: _Tex, sign: str) -> str:
@@ -247,7 +256,11 @@ def layout(steps: Steps, full: bool) -> Layout:
         Table(("step", "derivative by each operand alone", ""), (*forward[0], *gap, *forward[1])),
         Table(("cotangent", "rule", "passes on"), (*backward[0], *gap, *backward[1])),
     ]
-    lines = [_tex_title(tex, "="), *_tex_constants(tex, [*parts[0], *parts[1]], "=")]
+    lines = [
+        *_tex_introduction(tex),
+        _tex_title(tex, "="),
+        *_tex_constants(tex, [*parts[0], *parts[1]], "="),
+    ]
     return Layout(
         list(map(Cell, lines)),
         tables if any(map(any, backward)) else [],

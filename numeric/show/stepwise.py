@@ -138,14 +138,17 @@ def steps(
 
     Args:
         f: an expression, or text as for ``sd.parse``.
-        x: one input as for ``sd.grad``, or its name.
+        x: one input as for ``sd.grad``, or its name; a tuple of them for a mixed derivative.
         at: the values of all symbols, by symbol or name; None gives formulas alone.
         order: show the steps to the derivative of this order from the one before, whose graph they
-            walk; for an order above 1, x must be a scalar.
-        seed: the cotangent of f, of its shape; 1 by default, which needs a scalar f.
+            walk, and whose own steps are ``before``.  Above 1, x must be a scalar; for the Hessian
+            by an array x, order 2, ``seed`` is needed.  Of a tuple, its length is the order.
+        seed: the cotangent of f, of its shape; 1 by default, which needs a scalar f.  Of the
+            Hessian by an array x, its factor, of the shape of x.
 
-    Raises the errors of ``sd.grad``.  Raises ValueError for an order below 1 and for a symbol
-    without value, and ShapeError for a value whose shape differs from its symbol's.
+    Raises the errors of ``sd.grad``.  Raises ValueError for an order below 1, for another number of
+    variables, and for a symbol without value.  Raises ShapeError for a value whose shape differs
+    from its symbol's, and for an array x of an order above 1 without a seed.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -168,19 +171,43 @@ def steps(
           = 0.909297 - 0.832294, the sum of what x is passed
     """
     f = sd.parse(f) if isinstance(f, str) else as_expr(f)
-    if isinstance(x, str):
-        x = next((s for s in f.free_symbols if s.name == x), sd.symbol(x))
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ValueError(f"steps: order {shortened(order)} is not an integer >= 1")
-    before = f
-    if order > 1:
-        if x.shape:
-            raise ShapeError(
-                f"steps: order {order} by {x!r} of shape {shape_text(x.shape)}; x must be a "
-                "scalar: take the steps of sd.grad(f, x) with seed=..., of the shape of x"
-            )
-        before = sd.diff(f, x, order - 1)
-    return Steps(before, x, at, seed, (f, order))
+    several = isinstance(x, tuple | list)
+    if several and (not x or order not in (1, len(x))):
+        raise ValueError(f"steps: argument 'x' has {len(x)} variables, and order is {order}")
+    variables = tuple(_named(f, v) for v in x) if several else (_named(f, x),) * order
+    return Steps(_before(f, variables, seed), variables[-1], at, seed, (f, variables))
+
+
+def _named(f: Expr, x: Any) -> Any:
+    """Return the variable of a name."""
+    if not isinstance(x, str):
+        return x
+    return next((s for s in f.free_symbols if s.name == x), sd.symbol(x))
+
+
+def _before(f: Expr, variables: Sequence[Expr], seed: object) -> Expr:
+    """Differentiate by all variables but the last."""
+    arrays = [v for v in variables if isinstance(v, sd.Expr) and v.shape]
+    order = len(variables)
+    if order == 1 or not arrays:
+        for v in variables[:-1]:
+            f = sd.diff(f, v)
+        return f
+    x = arrays[0]
+    if order > 2:
+        raise ShapeError(
+            f"steps: order {order} by {x!r} of shape {shape_text(x.shape)}; above order 2, x must "
+            "be a scalar: take the steps of a component"
+        )
+    first = variables[0]
+    if first.shape and seed is None:
+        raise ShapeError(
+            f"steps: order 2 by {x!r} of shape {shape_text(x.shape)} needs seed=..., of the shape "
+            f"of {first!r}: the steps are those of the Hessian times the seed"
+        )
+    return sd.grad(f, first)
 
 
 class Steps:
@@ -189,10 +216,21 @@ class Steps:
     ``rows`` are the nodes in forward order.  ``shares`` are the edges into x.  They add up to the
     ``gradient``, which equals that of ``sd.grad``, and its ``value``.  ``str`` gives the text; a
     notebook shows a table.  Both show the ends of a large graph, and the number of nodes left out.
+
+    >>> import symdiff as sd
+    >>> x = sd.symbol("x")
+    >>> second = steps(sd.sin(x), x, order=2)
+    >>> second.gradient, second.before.gradient, second.before.before
+    (-sin(x), cos(x), None)
     """
 
     def __init__(
-        self, f: Expr, x: Expr, at: Mapping[Any, object] | None, seed: object, of: tuple[Expr, int]
+        self,
+        f: Expr,
+        x: Expr,
+        at: Mapping[Any, object] | None,
+        seed: object,
+        of: tuple[Expr, tuple[Expr, ...]],
     ) -> None:
         self.f, self.x, self.seed, self.of = f, x, seed, of
         self._walk = walk = shares(f, x, seed)
@@ -234,14 +272,22 @@ class Steps:
             for edge in self._walk.final
         )
 
+    @cached_property
+    def before(self) -> Steps | None:
+        """The steps to the derivative whose graph these steps walk; None for the first order."""
+        f, variables = self.of
+        if len(variables) == 1:
+            return None
+        return steps(f, variables[:-1], at=self.at, seed=None if self.f.shape else self.seed)
+
     @property
     def value(self) -> Any:
         """The value of the gradient; None without values."""
         return self._value(self.gradient)
 
     def name(self, v: Expr) -> str:
-        """Return the name of a node in the steps; f, if it does not depend on x."""
-        return self._names.get(v, "f")
+        """Return the name of a node in the steps; f or g, if it does not depend on x."""
+        return self._names.get(v, "f" if len(self.of[1]) == 1 else "g")
 
     def symbols(self) -> Iterator[tuple[Expr, Any]]:
         """Yield the symbols of f, and axis lengths given by name, with their values."""
@@ -312,7 +358,8 @@ class Steps:
     def _named(self) -> dict[Expr, str]:
         """Choose a name for every node; symbols and their parts keep theirs."""
         taken = self._taken
-        result = next(n for n in chain(("f", "y"), _numbered("f")) if n not in taken)
+        first = ("f", "y") if len(self.of[1]) == 1 else ("g", "h")
+        result = next(n for n in chain(first, _numbered(first[0])) if n not in taken)
         inner = (name for name in _numbered("t") if name not in taken | {result})
         names: dict[Expr, str] = {}
         for v in self._walk.path:

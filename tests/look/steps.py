@@ -55,6 +55,11 @@ def specimens() -> dict[str, Callable[[], Any]]:
         "quotient, power and root": lambda: nm.steps(sd.sqrt(1 + x**2) / x, x, at={x: 0.75}),
         "bell": lambda: nm.steps(bell, x, at={x: 1, y: 2}),
         "order 4": lambda: nm.steps(x * sd.sin(x), x, at={x: 2}, order=4),
+        "order 2": lambda: nm.steps(x * sd.sin(x), x, at={x: 2}, order=2),
+        "mixed": lambda: nm.steps(bell, (x, y), at={x: 1, y: 2}),
+        "Hessian times a vector": lambda: nm.steps(
+            b @ A @ b, b, order=2, at={A: matrix, b: [1, -1, 2]}, seed=np.array([1.0, 0, 0])
+        ),
         "kinks": lambda: nm.steps(abs(x) * sd.maximum(x, y) + sd.sqrt(x), x, at={x: 0, y: 0}),
         "outside of the domain": lambda: nm.steps(sd.log(x) + sd.asin(x) / x, x, at={x: -2}),
         "branches": lambda: nm.steps(sd.where(x > 0, sd.log(x), x**2), x, at={x: -1}),

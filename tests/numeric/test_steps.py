@@ -92,7 +92,7 @@ def formulas(draw: Any) -> Any:
 @given(formulas(), strategies.integers(1, 4))
 def test_steps_multiply_out_to_the_derivative(f: Any, order: int) -> None:
     steps = nm.steps(f, x, order=order if sd.count_nodes(f) < 9 else 1)
-    order = steps.of[1]
+    order = len(steps.of[1])
     with mp.workdps(DIGITS):
         expected = at_many_digits(sd.diff(f, x, order), HERE)
         close(multiplied_out(steps, HERE) if steps.nodes else 0, expected)
@@ -284,6 +284,40 @@ def test_formulas_cannot_inject() -> None:
     assert "x &lt; y" in kinked._repr_html_()
 
 
+# Higher orders ------------------------------------------------------------------------------------
+
+
+def test_mixed_derivatives_have_steps() -> None:
+    f = sd.exp(x * y) * sd.sin(x)
+    steps = nm.steps(f, (x, "y"), at={x: 0.5, y: 2})
+    assert steps.gradient is sd.grad(sd.diff(f, x), y)
+    assert steps.value == pytest.approx(nm.interpret(sd.diff(f, x, y), {x: 0.5, y: 2}), rel=1e-12)
+    assert str(steps).splitlines()[0] == (
+        f"The derivative of {sd.text(f)} by x, y is dg/dy, where g is its derivative by x"
+    )
+    assert "dg/dy = " in str(steps)
+    assert nm.steps(f, [x, y], order=2).gradient is steps.gradient
+
+
+def test_the_hessian_by_an_array_has_steps_in_one_direction() -> None:
+    A, v = sd.symbol("A", (3, 3)), sd.symbol("v", 3)
+    f = sd.exp(v @ A @ v / 9)
+    matrix, point, seed = np.arange(9.0).reshape(3, 3), [0.5, -1, 0.25], np.array([1.0, 2, -1])
+    steps = nm.steps(f, v, order=2, at={A: matrix, v: point}, seed=seed)
+    hessian = nm.interpret(sd.hessian(f, v), {A: matrix, v: point})
+    np.testing.assert_allclose(steps.value, hessian @ seed, rtol=1e-12)
+    assert steps.before.gradient is sd.grad(f, v)
+    for view in (steps.text(), steps.latex(), steps.html()):
+        assert "The product of the seed and the second derivative of" in view
+
+
+def test_of_each_order_there_are_the_steps_before() -> None:
+    steps = nm.steps(x**5, x, order=3, at={x: 2})
+    assert [s.value for s in (steps, steps.before, steps.before.before)] == [240, 160, 80]
+    assert steps.before.before.before is None
+    assert "by x is dg/dx, where g is its derivative of order 2" in str(steps)
+
+
 # Refusals -----------------------------------------------------------------------------------------
 
 
@@ -292,6 +326,9 @@ def test_refusals() -> None:
     refused(
         (sd.ShapeError, "not a scalar", lambda: nm.steps(v, v)),
         (sd.ShapeError, r"order 2 by .*seed=", lambda: nm.steps(v @ v, v, order=2)),
+        (sd.ShapeError, r"order 3 by .*a component", lambda: nm.steps(v @ v, v, order=3, seed=v)),
+        (ValueError, "'x' has 2 variables, and order is 3", lambda: nm.steps(x, (x, y), order=3)),
+        (ValueError, "'x' has 0 variables", lambda: nm.steps(x, ())),
         (ValueError, "order 0", lambda: nm.steps(x, x, order=0)),
         (ValueError, "symbol y", lambda: nm.steps(x * y, x, at={x: 1})),
         (sd.ShapeError, "expected shape", lambda: nm.steps(v @ v, v, at={v: [1, 2]})),
