@@ -5,7 +5,7 @@
 ``steps``       the chain rule in steps: values, derivatives, cotangents, contributions of each node
 ``plot``        a function of one number and its derivatives
 ``plot_field``  a function of two numbers: contours, gradients, the Hessian's eigenvectors
-``explore``     a plot whose point a slider moves
+``explore``     a plot with sliders for the point and the parameters
 ==============  ================================================================================
 
 Text, LaTeX and Mermaid, which need no values, are in ``symdiff``.
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from numeric.guesses import SHOW
 from numeric.show.drawings import Drawing as Drawing
+from numeric.show.exploring import Explorer as Explorer
 from numeric.show.exploring import explore as explore
 from numeric.show.fields import plot_field as plot_field
 from numeric.show.graphs import draw as draw
@@ -31,6 +32,7 @@ from symdiff.guesses import missing
 __all__ = [
     "Drawing",
     "Edge",
+    "Explorer",
     "Note",
     "Picture",
     "Row",

@@ -130,7 +130,15 @@ def drawing(subject: Subject, user_range: object) -> Drawing:
 class Subject:
     """A formula, one variable, and values for all other symbols."""
 
-    def __init__(self, what: str, f: object, x: object, order: int, at: object) -> None:
+    def __init__(
+        self,
+        what: str,
+        f: object,
+        x: object,
+        order: int,
+        at: object,
+        start: float | None = None,
+    ) -> None:
         if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= HIGHEST:
             raise ValueError(
                 f"{what}: order={shortened(order)} is not an integer from 0 to {HIGHEST}"
@@ -143,7 +151,7 @@ class Subject:
             self.formulas = formulas(what, f, variables)
         self.f = sd.stack(self.formulas) if self.formulas else formula(what, f, variables)
         self.x = single(what, variable(what, self.f, x))
-        self.values = values(what, self.f, [self.x], at)
+        self.values = values(what, self.f, [self.x], at, start)
         self.point = self._point()
         (row,) = self.slice([self.f])([0.0 if self.point is None else self.point])
         if not len(row):

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 DIGITS = 120  # digits of values near places where floats cancel
 
 
+SMALL = 8
+"""The most elements of an array that starts without a given value."""
+
+
 WHOLE = 300
 """Nodes of a formula up to which a title may show all of it."""
 
@@ -144,11 +148,14 @@ def root(x: Expr) -> Expr:
     return part.root
 
 
-def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr, np.ndarray]:
+def values(
+    what: str, f: Expr, variables: Sequence[Expr], at: Any, start: float | None = None
+) -> dict[Expr, np.ndarray]:
     """Return the numbers of all symbols, by symbol; the variables need none.
 
-    ``at`` maps symbols or names to numbers and arrays; for one variable it may be a number.  Raises
-    ValueError for symbols without numbers, and for numbers that are not finite.
+    ``at`` maps symbols or names to numbers and arrays; for one variable it may be a number.
+    Numbers and small arrays without an entry have the value ``start``, if given.  Raises ValueError
+    for symbols without numbers, and for numbers that are not finite.
     """
     free = dict.fromkeys([*sd.free_symbols([f]), *map(root, variables)])
     if at is None:
@@ -163,6 +170,9 @@ def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr,
         x: reals(what, x.name, value).astype(np.float64 if x.dtype is float else None)
         for x, value in named(what, free, entries, strict=True).items()
     }
+    for s in free if start is not None else ():
+        if s not in numbers_of and not _covered(s, variables) and _is_small(s):
+            numbers_of[s] = np.full(tuple(map(int, s.shape)), start, s.dtype)
     missing = [x.name for x in in_order(free) if x not in numbers_of and not _covered(x, variables)]
     if missing:
         example = ", ".join(f"{name!r}: ..." for name in missing)
@@ -171,6 +181,12 @@ def values(what: str, f: Expr, variables: Sequence[Expr], at: Any) -> dict[Expr,
         if not np.isfinite(value).all():
             raise ValueError(f"{what}: the value of {x.name} is not finite: {value}")
     return numbers_of
+
+
+def _is_small(s: Expr) -> bool:
+    """Whether a symbol has so few numbers that each can have a start of its own."""
+    fixed = all(isinstance(n, int) for n in s.shape)
+    return fixed and s.dtype is not bool and 0 < math.prod(map(int, s.shape)) <= SMALL
 
 
 def _covered(s: Expr, variables: Sequence[Expr]) -> bool:

@@ -76,4 +76,10 @@ def specimens() -> dict[str, Callable[[], Any]]:
             nm.lower(1 - sd.cos(x) * y, [x, y]), {x: (-1, 1), y: (0.5, 2)}, budget=200
         ).plot(),
         "slider": lambda: nm.explore(sd.exp(-(x**2)) * sd.sin(3 * x), x, at=0.7),
+        "sliders of parameters": lambda: nm.explore(
+            k * sd.exp(-y * x) * sd.cos(3 * x), x, at={x: 1, y: 0.3}, range={x: (0, 6), y: (0, 1)}
+        ),
+        "sliders, several curves": lambda: nm.explore(
+            [sd.sin(k * x), k * x, k * x - (k * x) ** 3 / 6], x, 1, range=(-3, 3)
+        ),
     }
