@@ -99,6 +99,7 @@ look: $(STAMP) ## what notebooks show, in a JupyterLab in headless Chromium, and
 	$(BIN)/python -m tests.look --self-test --out out/look/faults
 	$(BIN)/python -m tests.look
 	$(BIN)/python -m tests.look --random 500
+	$(BIN)/python -m tests.look --live --out out/look/live
 	$(BIN)/python -m tests.look --notebooks --out out/look/notebooks
 	$(BIN)/python -m tests.notebooks --compare
 

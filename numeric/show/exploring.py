@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numeric.show.pictures import Picture
 
 STEPS = 200
-"""The steps of a slider, from one end of its range to the other."""
+"""The least steps of a slider, from one end of its range to the other."""
 
 _LARGE = 100
 """The nodes of a formula up to which it is shown."""
@@ -265,10 +265,23 @@ def _slider(name: str, value: Any, *, of: Any = None, ends: Any = None) -> Any:
     how = {"description": name, "layout": {"width": f"{8 * DOTS}px"}}
     if whole:
         return ipywidgets.IntSlider(int(value), int(np.ceil(low)), int(high), **how)
-    step = (high - low) / STEPS
+    step = round_step((high - low) / STEPS)
     return ipywidgets.FloatSlider(
         float(value), min=low, max=high, step=step, readout_format=".4g", **how
     )
+
+
+def round_step(most: float) -> float:
+    """Return the largest of 1, 2 or 5 times a power of ten that is not above a number.
+
+    Round values of the ends give round values on the slider.
+
+    >>> [round_step(most) for most in (0.03, 1.0, 47.0)]
+    [0.02, 1.0, 20.0]
+    """
+    power = int(np.floor(np.log10(most) + 1e-9))
+    size = next(k for k in (5, 2, 1) if k == 1 or float(f"{k}e{power}") <= most * (1 + 1e-9))
+    return float(f"{size}e{power}")
 
 
 # Formulas -----------------------------------------------------------------------------------------
@@ -298,7 +311,7 @@ def explanation(there: Drawing) -> str:
             )
             body += f"<tr>{''.join(f'<td{_LEFT}>{cell}</td>' for cell in cells)}</tr>"
         called = rf"{name}\left({variable}\right)"
-        if len(subject.values) > (root(subject.x) in subject.values):
+        if any(s is not subject.x for s in subject.values):
             below.append(f"{_math(f'{called} =')} {_formula(_numbered(subject, formulas[0]))}")
         series = [value[part] for value in values]
         marked = any(mark.x == x for mark in there.line.marks)

@@ -4,7 +4,7 @@ Writes a picture of every output, and a page with all of them, ``index.html``.  
 something is wrong with one: an error of MathJax or Mermaid, an exception, an error of a script, a
 request to the network, an output that overflows or is empty.  ``--random N`` has MathJax read the
 LaTeX of N random expressions and names, ``--notebooks [NAME ...]`` opens the notebooks of the
-manual, ``--self-test`` looks for planted faults.
+manual, ``--live`` moves sliders, ``--self-test`` looks for planted faults.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.look import bulk, collected, faults, faulty_cells
 from tests.look.lab import ROOT, Seen, chromium, lab
+from tests.look.live import live
 from tests.look.notebooks import notebooks, saved
 from tests.look.pictures import pictures
 
@@ -135,6 +136,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the random ones")
     parser.add_argument("--notebooks", nargs="*", metavar="NAME", help="notebooks, or all of them")
     parser.add_argument("--pictures", action="store_true", help="write those of README")
+    parser.add_argument("--live", action="store_true", help="move sliders, in all themes")
     parser.add_argument("--self-test", action="store_true", help="look for planted faults")
     given = parser.parse_args()
     chromium()
@@ -143,6 +145,8 @@ def main() -> None:
         wrong = self_test(given.out)
     elif given.notebooks is not None:
         wrong = notebooks(given.notebooks, given.out, given.theme)
+    elif given.live:
+        wrong = live(given.out)
     elif given.pictures:
         wrong = pictures()
     elif given.random:
