@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -134,10 +135,9 @@ class Explorer:
         shell = _shell()
         if shell is None:  # the formatter takes the picture then
             raise NotImplementedError
-        from IPython.display import display
-        from ipywidgets import VBox
-
-        bundle = VBox(list(self.sliders.values()))._repr_mimebundle_()
+        display: Any = import_module("IPython.display").display
+        widgets = extra("viz", "explore", "ipywidgets")
+        bundle = widgets.VBox(list(self.sliders.values()))._repr_mimebundle_()
         bundle["text/plain"] = f"{self!r} (the sliders need a running kernel)"
         display(bundle, raw=True)
         for part, (data, metadata) in self._parts().items():
@@ -169,8 +169,7 @@ class Explorer:
         self._shown = None
         if _shell() is None:
             return
-        from IPython.display import update_display
-
+        update_display: Any = import_module("IPython.display").update_display
         # Make all parts before one is shown, so that they always belong together.
         for part, (data, metadata) in self._parts().items():
             update_display(data, raw=True, metadata=metadata, display_id=self._ids[part])
@@ -204,7 +203,7 @@ def _shell() -> Any:
     """Return IPython's shell with a kernel, or None."""
     from IPython import get_ipython
 
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     return shell if hasattr(shell, "kernel") else None
 
 
@@ -248,8 +247,7 @@ def _ranges(subject: Subject, user_range: object) -> tuple[object, dict[str, tup
 
 def _slider(name: str, value: Any, *, of: Any = None, ends: Any = None) -> Any:
     """Return a slider; raise ValueError for a start outside of its range."""
-    import ipywidgets
-
+    widgets = extra("viz", "explore", "ipywidgets")
     whole = of is None and isinstance(value, int | np.integer)
     if of is not None:
         low, high = of.low, of.high
@@ -264,9 +262,9 @@ def _slider(name: str, value: Any, *, of: Any = None, ends: Any = None) -> Any:
         )
     how = {"description": name, "layout": {"width": f"{8 * DOTS}px"}}
     if whole:
-        return ipywidgets.IntSlider(int(value), int(np.ceil(low)), int(high), **how)
+        return widgets.IntSlider(int(value), int(np.ceil(low)), int(high), **how)
     step = round_step((high - low) / STEPS)
-    return ipywidgets.FloatSlider(
+    return widgets.FloatSlider(
         float(value), min=low, max=high, step=step, readout_format=".4g", **how
     )
 

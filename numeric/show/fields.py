@@ -189,10 +189,10 @@ class _Drawing:
             self._touched(one, entries)
         place = {"ncols": pictures.columns(list(entries), 96)}
         if ax is None:
-            pictures.legend(figure, list(entries.values()), list(entries), **place)
+            pictures.legend(figure, list(entries.values()), list(entries), None, **place)
         else:
             below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.14)}
-            pictures.legend(one, list(entries.values()), list(entries), **place, **below)
+            pictures.legend(one, list(entries.values()), list(entries), None, **place, **below)
         return Picture(figure, [one], title, (), notes)
 
     def _contours(self, figure: FigureBase, ax: Axes, entries: dict[str, Artist]) -> None:

@@ -88,7 +88,8 @@ def _size(v: Vertex, lines: Sequence[str]) -> Point:
 
 def _write(ax: Axes, x: float, y: float, line: str, **how: Any) -> None:
     how = {"size": _SIZE, "color": _TEXT, "ha": "center", "va": "center"} | how
-    pictures.literal(ax.text(x, y, pictures.legible(line), **how))
+    text: Any = ax.text  # Matplotlib's stubs do not know that all of these are properties
+    pictures.literal(text(x, y, pictures.legible(line), **how))
 
 
 def _box(ax: Axes, v: Vertex, lines: Sequence[str], centre: Point, size: Point) -> None:
@@ -108,20 +109,18 @@ def _box(ax: Axes, v: Vertex, lines: Sequence[str], centre: Point, size: Point) 
     cut = {"hexagon": 8.0, "octagon": 6.0}.get(shape, 0.0)
     if cut:
         deep = high / 2 if shape == "hexagon" else cut
-        sides = [(-1, deep), (-1, high - deep), (1, high - deep), (1, deep)]
-        outline = []
-        for side, down in sides:
-            outline.append((x + side * wide / 2, top + down))
-        ends = [(left + cut, top + high), (left + wide - cut, top + high)]
-        starts = [(left + wide - cut, top), (left + cut, top)]
-        ax.add_patch(Polygon([*outline[:2], *ends, *outline[2:], *starts], **looks))
+        right, bottom = left + wide, top + high
+        outline = [(left, top + deep), (left, bottom - deep), (left + cut, bottom)]
+        outline += [(right - cut, bottom), (right, bottom - deep), (right, top + deep)]
+        outline += [(right - cut, top), (left + cut, top)]
+        ax.add_patch(Polygon(outline, **looks))
     else:
         radius = {"ellipse": min(high / 2, 18.0), "box": 5.0 if more == "rounded" else 0.0}[shape]
         kind = f"round,pad=0,rounding_size={radius}" if radius else "square,pad=0"
         ax.add_patch(FancyBboxPatch((left, top), wide, high, boxstyle=kind, **looks))
         if more == "doubled":
-            for side in (left + 4, left + wide - 4):
-                ax.plot([side, side], [top, top + high], color=style.stroke, linewidth=1, zorder=4)
+            for at in (left + 4, left + wide - 4):
+                ax.plot([at, at], [top, top + high], color=style.stroke, linewidth=1, zorder=4)
     for k, line in enumerate(lines):
         _write(ax, x, top + high / 2 + (k - (len(lines) - 1) / 2) * _LINE, line, zorder=5)
 
@@ -171,7 +170,7 @@ def _frame(ax: Axes, title: str, boxes: Sequence[tuple[float, float, float, floa
     right = max(x + wide / 2 for x, _, wide, _ in boxes) + _FRAME
     top = min(y - high / 2 for _, y, _, high in boxes) - _FRAME
     bottom = max(y + high / 2 for _, y, _, high in boxes) + _FRAME + _LINE
-    looks = {"fill": False, "edgecolor": _GROUP, "linestyle": ":", "zorder": 1}
+    looks: dict[str, Any] = {"fill": False, "edgecolor": _GROUP, "linestyle": ":", "zorder": 1}
     ax.add_patch(Rectangle((left, top), right - left, bottom - top, **looks))
     # Few edges leave the last vertex, so that the title is free at the bottom.
     _write(ax, left + 6, bottom - 10, one_line(title), ha="left", color=_GROUP)

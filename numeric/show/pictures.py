@@ -109,7 +109,7 @@ def encoded(figure: Any, kind: str, dpi: float = 2 * DOTS, words: bool = False) 
     dpi = min(dpi, 65_000 / max(*figure.get_size_inches(), 1.0))
     file = io.BytesIO()
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    letters = {"svg.fonttype": "none" if words else "path", "svg.hashsalt": "symdiff"}
+    letters: Any = {"svg.fonttype": "none" if words else "path", "svg.hashsalt": "symdiff"}
     with rc_context(letters):
         figure.savefig(file, format=kind, dpi=dpi, metadata=undated)
     return file.getvalue()
@@ -288,7 +288,7 @@ def legend(
     handles: Sequence[Artist],
     labels: Sequence[str],
     formulas: Mapping[str, str] | None = None,
-    **where: object,
+    **where: Any,
 ) -> Legend | None:
     """Add a legend below all axes of a figure or inside of axes, if not empty.
 

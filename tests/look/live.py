@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tests.look.lab import lab
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from tests.look.lab import Lab, Notebook
@@ -24,6 +25,9 @@ WIDTHS = (1280, 1920)
 
 MOVES, PATIENCE = 5, 30
 """The presses of a key; the seconds within which everything follows."""
+
+KINDS = ("image/png", "text/html")
+"""What follows a slider."""
 
 SETUP = """
 import numpy as np
@@ -42,8 +46,8 @@ CELLS = (
     "nm.plot_field(sd.exp(-x**2 - y**2) * x, (x, y))",
     "nm.steps(x * sd.sin(x), x, order=2, at={x: 2})",
     "nm.steps(bell, (x, y), at={x: 1, y: 2})",
-    'nm.steps(bell, x, at={x: 1, y: 2}).save("steps.png")\nImage("steps.png", width=600)',
-    'nm.draw(bell, values={x: 1, y: 2}).save("graph.png")\nImage("graph.png", width=600)',
+    'nm.steps(bell, x, at={x: 1, y: 2}).save("steps.png")\nImage("steps.png", width=900)',
+    'nm.draw(bell, values={x: 1, y: 2}).save("graph.png")\nImage("graph.png", width=900)',
     "SVG(nm.draw(bell, x, graph='joint').svg())",
     "nm.tensor([[1.0, 2.0], [3.0, 4.5]], requires_grad=True) * 2",
 )
@@ -85,8 +89,9 @@ def _ran(jupyter: Lab, name: str, width: int, out: Path) -> list[str]:
         shown = _outputs(notebook, SLIDERS)
     file = jupyter.home / "notebooks" / f"{name}.ipynb"
     saved = json.loads(file.read_text(encoding="utf-8"))["cells"][SLIDERS]["outputs"]
-    if [_content(output) for output in saved] != [_content(output) for output in shown]:
-        found.append("the file has not what was shown last")
+    for kind in KINDS:
+        if _of(map(_content, saved), kind) != _of(map(_content, shown), kind):
+            found.append(f"the file does not have the last {kind}")
     return found
 
 
@@ -100,10 +105,9 @@ def _moved(notebook: Notebook, place: int, slider: int) -> list[str]:
     for _ in range(MOVES):
         handle.press("ArrowRight")
     end = time.monotonic() + PATIENCE
-    kinds = ("image/png", "text/html")
     while time.monotonic() < end:
         now = [_content(output) for output in _outputs(notebook, place)]
-        still = [k for k in kinds if _of(now, k) == _of(before, k)]
+        still = [k for k in KINDS if _of(now, k) == _of(before, k)]
         if not still:
             break
         notebook.page.wait_for_timeout(100)
@@ -139,5 +143,5 @@ def _content(output: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _of(outputs: list[dict[str, str]], kind: str) -> list[str]:
+def _of(outputs: Iterable[dict[str, str]], kind: str) -> list[str]:
     return [output[kind] for output in outputs if kind in output]
