@@ -204,7 +204,7 @@ SPECIMENS = {
 def test_everything_is_named_and_nothing_overflows(name):
     f, how = SPECIMENS[name]
     picture = nm.plot_field(f, (x, y), **how)
-    assert picture.figure.get_suptitle().startswith("f(x, y) = ")
+    assert picture.figure.get_suptitle().startswith("$f(x, y) = ")
     main, bar = picture.figure.axes
     assert (main.get_xlabel(), main.get_ylabel(), bar.get_ylabel()) == ("x", "y", "f(x, y)")
     assert clear(picture)
