@@ -768,6 +768,11 @@ _SQUARES = [
 ]
 
 
+def _multiply_in(powers: dict[Expr, Exponent], x: Expr, p: Exponent) -> None:
+    """Multiply a product by a power, which may stand there already."""
+    powers[x] = powers.get(x, 0) + p
+
+
 def _write_shorter(powers: dict[Expr, Exponent]) -> Number:
     """Write quotients as tangents, products of half angles as sines; return a coefficient.
 
@@ -781,10 +786,10 @@ def _write_shorter(powers: dict[Expr, Exponent]) -> Number:
         half, whole = split_coefficient(x.args[0])
         if powers.get(cosine) == -p:
             del powers[x], powers[cosine]
-            powers[primitive("tan", *x.args)] = p
+            _multiply_in(powers, primitive("tan", *x.args), p)
         elif powers.get(cosine) == p == 1 and whole is not None and half == Fraction(1, 2):
             del powers[x], powers[cosine]
-            powers[primitive("sin", whole)] = 1
+            _multiply_in(powers, primitive("sin", whole), 1)
             c = half
     return c
 
@@ -794,8 +799,8 @@ def _write_sech(exponent: Expr, powers: dict[Expr, Exponent]) -> bool:
     for x, p in powers.items():
         if x.op is _SIGMOID and scale(Fraction(-p) / 2, x.args[0]) is exponent:
             del powers[x]
-            powers[primitive("sech", scale(Fraction(1, 2), x.args[0]))] = p
-            powers[number_node(2)] = powers.get(number_node(2), 0) - p
+            _multiply_in(powers, primitive("sech", scale(Fraction(1, 2), x.args[0])), p)
+            _multiply_in(powers, number_node(2), -p)
             return True
     return False
 

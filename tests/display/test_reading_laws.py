@@ -102,6 +102,18 @@ def test_the_value_of_each_derivative_of_a_book(formula):
             assert_reads(derivative, at)
 
 
+def test_a_function_that_is_written_meets_its_own_powers():
+    """exp(-x)*sigmoid(x)**2 is sech(x/2)**2/4, sin(x)/cos(x) is tan(x), and both may stand there."""
+    for text in (
+        "exp(-x_r)*sigmoid(x_r)**2*sqrt(1 + x_r)/cosh(x_r/2)**2",
+        "sin(x_r)*tan(x_r)**2/cos(x_r)",
+        "sin(x_r/2)*cos(x_r/2)*sin(x_r)",
+    ):
+        for order in range(3):
+            expr = sd.diff(sd.parse(text), x, order) if order else sd.parse(text)
+            assert_reads(expr, {"x_r": Fraction(5, 4)})
+
+
 def test_conditions_that_a_user_typed_stay():
     for text in ("where(x == 0, 1, sin(x)/x)", "where(x == 0 and y == 0, 0, x*y/(x**2 + y**2))"):
         assert sd.text(sd.parse(text)) == text
