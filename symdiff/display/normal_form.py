@@ -63,19 +63,29 @@ def regrouped(expr: Expr) -> Expr:
     >>> print(regrouped(sd.diff(x**2 * sd.exp(-x), x)))
     x*exp(-x)*(2 - x)
     """
-    for multiplies_out in (True, False):
-        try:
-            read = expr
-            for _ in range(_ROUNDS):
-                again = _once(read, multiplies_out)
-                if again is read:
-                    break
-                read = again
-        except _TooMuchError:
-            continue
-        order = BookOrder()
-        if multiplies_out or order.length(read) <= order.length(expr):
-            return read
+    read = _settled(expr, multiplies_out=True)
+    if read is not None:
+        return read
+    # Too large to be multiplied out; with like terms merged it may be small enough.
+    read = _settled(expr, multiplies_out=False)
+    if read is None:
+        return expr
+    smaller = _settled(read, multiplies_out=True)
+    read = read if smaller is None else smaller
+    order = BookOrder()
+    return read if order.length(read) <= order.length(expr) else expr
+
+
+def _settled(expr: Expr, multiplies_out: bool) -> Expr | None:
+    """Regroup until nothing changes; None where that would take long."""
+    try:
+        for _ in range(_ROUNDS):
+            again = _once(expr, multiplies_out)
+            if again is expr:
+                break
+            expr = again
+    except _TooMuchError:
+        return None
     return expr
 
 
