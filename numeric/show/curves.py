@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from numeric.show.features import Line
-    from numeric.show.limits import Mark
+    from numeric.show.marks import Mark
     from numeric.show.subjects import Slice
 
     Array = NDArray[np.float64]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numeric.show.limits import Mark, judged
+from numeric.show.limits import judged
+from numeric.show.marks import Mark
 from numeric.show.subjects import Slice
 from symdiff.calculus.derivative import jvp
 from symdiff.calculus.kinks import differences, kinks_in

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from numeric.show.marks import Mark
 from numeric.show.pictures import number
 
 if TYPE_CHECKING:
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from numeric.show.marks import Kind
     from numeric.show.subjects import Slice
 
     Array = NDArray[np.float64]
-
-Kind: TypeAlias = Literal["kink", "jump", "pole", "edge", "no limit"]
 
 FALLS, DISTANCES = 20, 10
 """The factor between the distances of values next to a candidate, and their number."""
@@ -29,25 +28,6 @@ FALLS_IN_FLOATS, DISTANCES_IN_FLOATS = 10, 5
 
 _FALLS = 0.8  # values settle if each change is at most this part of the one before
 _APART = 4.0  # two limits are distinct if they differ by more than this many last changes
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A place at which a curve is marked.
-
-    ``kind`` is the behaviour of the derivative number ``order`` at ``x``.  It has a "jump", a
-    "pole" (it grows without bound), the "edge" of its domain, or "no limit".  A "kink" of it is a
-    jump of the next derivative.  All lower derivatives are continuous there.
-    """
-
-    kind: Kind
-    order: int
-    x: float
-
-    @property
-    def broken(self) -> int:
-        """The lowest derivative without a value there."""
-        return self.order + (self.kind == "kink")
 
 
 def judged(rows: Slice, x: float, gap: float, exact: bool) -> Mark | None:

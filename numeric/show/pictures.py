@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
-    from numeric.show.limits import Mark
+    from numeric.show.marks import Mark
 
 # Okabe and Ito, "Color universal design" (2008), without yellow, which is pale on white.
 INK, GREY, FAINT = "#222222", "#767676", "#d9d9d9"

@@ -103,7 +103,7 @@ def test_the_value_of_each_derivative_of_a_book(formula):
 
 
 def test_a_function_that_is_written_meets_its_own_powers():
-    """exp(-x)*sigmoid(x)**2 is sech(x/2)**2/4, sin(x)/cos(x) is tan(x), and both may stand there."""
+    """exp(-x)*sigmoid(x)**2 is sech(x/2)**2/4, sin(x)/cos(x) is tan(x); both may stand there."""
     for text in (
         "exp(-x_r)*sigmoid(x_r)**2*sqrt(1 + x_r)/cosh(x_r/2)**2",
         "sin(x_r)*tan(x_r)**2/cos(x_r)",

@@ -20,7 +20,7 @@ import numeric as nm
 import symdiff as sd
 from numeric.show import curves as drawing
 from numeric.show import plots
-from numeric.show.limits import Mark
+from numeric.show.marks import Mark
 from numeric.show.typesetting import typeset
 from tests.display.book_formulas import FORMULAS
 from tests.look.plots import specimens
