@@ -52,7 +52,8 @@ LAYERS = {
     "symdiff/transforms": (
         "symdiff/test_scan symdiff/test_solutions symdiff/test_regrouping symdiff/test_batching "
         "numeric/test_shards symdiff/test_checkpoints symdiff/test_while_batches "
-        "symdiff/test_while_loop symdiff/test_conditions"
+        "symdiff/test_while_loop symdiff/test_conditions symdiff/test_unknown_functions "
+        "symdiff/test_integrals"
     ),
     "symdiff/exact": (
         "symdiff/test_counting symdiff/test_evaluate symdiff/test_sparsity symdiff/test_digits "
@@ -76,7 +77,7 @@ LAYERS = {
         "numeric/test_function numeric/test_blocks numeric/test_kept_memory numeric/test_calls "
         "numeric/test_gathers numeric/test_lowering numeric/test_contraction symdiff/test_scan "
         "symdiff/test_solutions symdiff/test_conditions numeric/test_kernels "
-        "symdiff/test_while_batches"
+        "symdiff/test_while_batches symdiff/test_unknown_functions"
     ),
     "numeric/lowering/native": (
         "numeric/test_native_accuracy numeric/test_native numeric/test_native_shifted "

@@ -610,6 +610,7 @@ NAME_FUNCTIONS = {
         (f"numeric/check/{name}.py" for name in ("ball_functions", "ball_special", "roundings")),
         "bodies of balls, and how far those of floats are off",
     ),
+    "symdiff/display/normal_form.py": "identities of sines, cosines and their relatives",
     "numeric/nn/activations.py": "operations of Tensors",
     **dict.fromkeys(
         (f"numeric/ops/{name}.py" for name in ("arithmetic", "comparing", "pointwise")),

@@ -637,8 +637,8 @@ class _Region:
             for m, d in product.items():
                 _add(total, m, d)
         # What was multiplied out may contain brackets that were inside; negative powers stay.
-        inside = any(p < 0 for m in total for _, p in m)
-        return (total if inside else self._expanded(total)) if changed else terms
+        is_quotient = any(p < 0 for m in total for _, p in m)
+        return (total if is_quotient else self._expanded(total)) if changed else terms
 
 
 # Terms --------------------------------------------------------------------------------------------
