@@ -513,7 +513,7 @@ def total_derivative(
     >>> from symdiff import symbols
     >>> t, q, v = symbols("t q v")
     >>> print(total_derivative(t * q**2, t, {q: v}))
-    q*(2*t*v + q)
+    2*q*t*v + q**2
     """
     name = "total_derivative"
     ys, many = _sequence(f, name, "outputs")

@@ -15,6 +15,7 @@ from symdiff.display.forms import element_of
 from symdiff.display.notation import digits
 from symdiff.graph import ops
 from symdiff.graph.leaves import number_of
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 from symdiff.scalars.vocabulary import FACTS
 
@@ -180,6 +181,8 @@ class BookOrder:
         """The sort key of the power of a base in a product."""
         op = x.op
         text = self.text(x)
+        if isinstance(op, ops.Size | ops.Count) and len(Length(op.name).terms) > 1:
+            return _BRACKET, (-p, len(text)), text, 0  # n - 5
         if isinstance(op, ops.Exact | ops.Size | ops.Count) or number_of(x) is not None:
             return _CONSTANT, (), text, p
         if is_symbol(x):
