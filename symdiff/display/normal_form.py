@@ -55,32 +55,35 @@ _EXP, _POWER = PRIMITIVES["exp"], PRIMITIVES["power"]
 _WHERE, _SIGMOID = PRIMITIVES["where"], PRIMITIVES["sigmoid"]
 
 
-def regrouped(expr: Expr) -> Expr:
+def regrouped(expr: Expr, entries: int = 1) -> Expr:
     """Return ``expr`` regrouped for reading.
+
+    ``entries`` formulas that are shown together share the work of one.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> print(regrouped(sd.diff(x**2 * sd.exp(-x), x)))
     x*exp(-x)*(2 - x)
     """
-    read = _settled(expr, multiplies_out=True)
+    most = _WORK // entries
+    read = _settled(expr, most, multiplies_out=True)
     if read is not None:
         return read
     # Too large to be multiplied out; with like terms merged it may be small enough.
-    read = _settled(expr, multiplies_out=False)
+    read = _settled(expr, most, multiplies_out=False)
     if read is None:
         return expr
-    smaller = _settled(read, multiplies_out=True)
+    smaller = _settled(read, most, multiplies_out=True)
     read = read if smaller is None else smaller
     order = BookOrder()
     return read if order.length(read) <= order.length(expr) else expr
 
 
-def _settled(expr: Expr, multiplies_out: bool) -> Expr | None:
+def _settled(expr: Expr, most: int, multiplies_out: bool) -> Expr | None:
     """Regroup until nothing changes; None where that would take long."""
     try:
         for _ in range(_ROUNDS):
-            again = _once(expr, multiplies_out)
+            again = _once(expr, most, multiplies_out)
             if again is expr:
                 break
             expr = again
@@ -89,13 +92,15 @@ def _settled(expr: Expr, multiplies_out: bool) -> Expr | None:
     return expr
 
 
-def _once(expr: Expr, multiplies_out: bool) -> Expr:
-    region = _Region(multiplies_out)
+def _once(expr: Expr, most: int, multiplies_out: bool) -> Expr:
+    region = _Region(most, multiplies_out)
     result = region.run(expr)
     both = {key for key, contents in region.typed.items() if len(contents) > 1}
     if not both:
         return result
-    again = _Region(multiplies_out)  # b - x and x - b both occur: one of them becomes the other
+    again = _Region(
+        most, multiplies_out
+    )  # b - x and x - b both occur: one of them becomes the other
     again.typed = {key: region.typed[key] for key in both}
     return again.run(expr)
 
@@ -107,8 +112,8 @@ class _TooMuchError(Exception):
 class _Region:
     """Regroups all scalar regions of an expression, from its leaves to its result."""
 
-    def __init__(self, multiplies_out: bool, outer: _Region | None = None) -> None:
-        self._multiplies_out = multiplies_out
+    def __init__(self, most: int, multiplies_out: bool, outer: _Region | None = None) -> None:
+        self._most, self._multiplies_out = most, multiplies_out
         self._written: dict[Expr, Terms] = {}  # the terms of nodes of the old expression
         self._done: dict[Expr, Expr] = {}
         if outer is not None:  # a region of a form of the outer one, which knows the same
@@ -248,7 +253,7 @@ class _Region:
         """The terms of an expression in normal form."""
         if x in self._terms_by_form:
             return self._terms_by_form[x]
-        other = _Region(self._multiplies_out, self)
+        other = _Region(self._most, self._multiplies_out, self)
         for node in topological([x]):
             terms = other._terms(node) if not node.shape and node.dtype is float else None
             if terms is None:
@@ -263,7 +268,7 @@ class _Region:
 
     def _count(self, work: int) -> None:
         self._work[0] += work
-        if self._work[0] > _WORK:
+        if self._work[0] > self._most:
             raise _TooMuchError
 
     def _times(self, a: Terms, b: Terms) -> Terms:

@@ -206,7 +206,7 @@ def _complete_form(
         parts = components(read)
         if parts is not None:
             roots = parts.ravel().tolist() if expr.shape else [parts]
-            roots = [_normal(root, notation) for root in roots]
+            roots = [_normal(root, notation, len(roots)) for root in roots]
             inner = Graph(topological(roots), notation)
             lines_of_expr = _lines_with_names(inner, roots, np.shape(parts), fits)
             widest = max(map(notation.width, lines_of_expr))
@@ -219,9 +219,10 @@ def _complete_form(
     return _lines_with_names(graph, [read], (), fits), [read]
 
 
-def _normal(read: Expr, notation: Notation) -> Expr:
+def _normal(read: Expr, notation: Notation, entries: int = 1) -> Expr:
     """The normal form for reading, in notations that regroup."""
-    return regrouped(read) if notation.regroups and is_within(read, _REGROUPED) else read
+    small = notation.regroups and is_within(read, _REGROUPED)
+    return regrouped(read, entries) if small else read
 
 
 def _shows_in_components(node: Expr) -> bool:
@@ -383,7 +384,8 @@ def _matrix_with_names(
     rows: Sequence[Sequence[Expr]], notation: Notation
 ) -> tuple[list[list[str]], list[str]]:
     """The texts of the entries, and the lines of the names in them."""
-    read = {entry: _entry_form(entry, notation) for row in rows for entry in row}
+    entries = {entry: None for row in rows for entry in row}
+    read = {entry: _entry_form(entry, notation, len(entries)) for entry in entries}
     shown = [[read[entry] for entry in row] for row in rows]
     layout = _MatrixLayout(shown, notation)
     named = layout.short_enough()
@@ -410,9 +412,9 @@ def _matrix_with_names(
     return layout.write(named | layout.graph.shared(layout.roots, named))
 
 
-def _entry_form(entry: Expr, notation: Notation) -> Expr:
+def _entry_form(entry: Expr, notation: Notation, entries: int) -> Expr:
     """The formula that a line of the entry alone would write: with whole arrays or components."""
-    read = _normal(reading(entry), notation)
+    read = _normal(reading(entry), notation, entries)
     if not any(node.shape for node in topological([read])):
         return read
     return _complete_form(entry, notation)[1][0]
