@@ -147,7 +147,13 @@ class _Region:
             if alone and _is_polynomial(terms):  # 2*(x + y)
                 coefficient, inner = split_coefficient(node)
                 assert inner is not None
-                self._done[node] = scale(coefficient, self._expr(inner))
+                inside = self._terms_of(inner)
+                signs = [c < 0 for c in inside.values()]
+                if all(signs) or (coefficient < 0 and any(signs)):
+                    # -(x + y)/4, not (-x - y)/4, and (y - x)/2, not -(x - y)/2
+                    inside = {m: number.times(-1, c) for m, c in inside.items()}
+                    coefficient = number.times(-1, coefficient)
+                self._done[node] = scale(coefficient, self.best(inside))
             else:
                 self._done[node] = self.best(terms)
         return self._done[node]

@@ -132,6 +132,8 @@ def test_an_expanded_polynomial_stays_expanded():
     assert sd.text(sd.expand((x + y) ** 3)) == "x_r**3 + 3*x_r**2*y_r + 3*x_r*y_r**2 + y_r**3"
     assert sd.text(2 * (x + y)) == "2*(x_r + y_r)"
     assert sd.text(sd.expand(2 * (x + y))) == "2*x_r + 2*y_r"
+    for expr in (-(x + y) / 4, (x - y) / -2, -2 * (x - y)):
+        assert_reads(expr, {"x_r": 1, "y_r": 2})
 
 
 def test_no_product_of_differences_is_multiplied_out():
