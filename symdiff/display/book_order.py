@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from symdiff.display.forms import element_of
-from symdiff.display.notation import digits
+from symdiff.display.notation import ATOM, PLAIN, POWER, PRODUCT, SUM, digits
 from symdiff.graph import ops
 from symdiff.graph.leaves import number_of
 from symdiff.graph.lengths import Length
@@ -31,7 +31,6 @@ Powers = list[tuple["Expr", Exponent]]
 # The text of an expression that shares its parts may be too long to write; it is cut.
 LONGEST = 4_000
 
-_SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
 _CONSTANT, _SYMBOL, _EXPONENTIAL, _FUNCTION, _BRACKET = range(5)
 
@@ -107,7 +106,8 @@ class BookOrder:
         op = node.op
         value = number_of(node)
         if value is not None and not node.shape:
-            return number_text(value)
+            piece = PLAIN.number(value)
+            return piece.text, piece.level
         if isinstance(op, ops.Sum) and not node.shape:
             terms: list[tuple[Number, Expr | None]] = [*zip(op.coefs, node.args, strict=True)]
             if op.const:
@@ -116,18 +116,18 @@ class BookOrder:
         if isinstance(op, ops.Product) and not node.shape:
             return self.product_text(1, flat_factors(node))
         if not node.args:
-            return getattr(op, "name", "?"), _ATOM
+            return getattr(op, "name", "?"), ATOM
         element = element_of(node)
         if element is not None:
             name, places = element
-            return f"{self.text(name)}[{','.join(map(str, places))}]", _ATOM
+            return f"{self.text(name)}[{','.join(map(str, places))}]", ATOM
         if op.name == "power":
             base, exponent = node.args
-            return f"{self._wrapped(base, _ATOM)}**{self._wrapped(exponent, _POWER)}", _POWER
+            return f"{self._wrapped(base, ATOM)}**{self._wrapped(exponent, POWER)}", POWER
         if op.name in _INFIX and len(node.args) == 2:
-            left, right = (self._wrapped(y, _PRODUCT) for y in node.args)
-            return f"{left}{_INFIX[op.name]}{right}", _SUM
-        return f"{op.name}({','.join(map(self.text, node.args))})", _ATOM
+            left, right = (self._wrapped(y, PRODUCT) for y in node.args)
+            return f"{left}{_INFIX[op.name]}{right}", SUM
+        return f"{op.name}({','.join(map(self.text, node.args))})", ATOM
 
     def sum_text(self, terms: Sequence[tuple[Number, Expr | None]]) -> tuple[str, int]:
         """The text of a sum in the order of books, and its level."""
@@ -136,13 +136,13 @@ class BookOrder:
         for c, x in ordered:
             size = -c if c < 0 else c
             if x is None:
-                body = number_text(size)[0]
+                body = PLAIN.number(size).text
             else:
                 text, level = self.product_text(size, flat_factors(x))
-                body = f"({text})" if level == _SUM and len(ordered) > 1 else text
+                body = f"({text})" if level == SUM and len(ordered) > 1 else text
             parts.append(f"{'-' if c < 0 else '+' if parts else ''}{body}")
         alone = len(parts) == 1 and ordered[0][0] > 0
-        return "".join(parts), _PRODUCT if alone else _SUM
+        return "".join(parts), PRODUCT if alone else SUM
 
     def product_text(self, c: Number, powers: Powers) -> tuple[str, int]:
         """The text of a coefficient times powers, and its level."""
@@ -153,23 +153,23 @@ class BookOrder:
             return self._piece(above[0][0])
         texts = [self._power(x, p) for x, p in above]
         if over != 1 or not texts:
-            texts.insert(0, number_text(over)[0])
+            texts.insert(0, PLAIN.number(over).text)
         divisors = [self._power(x, p) for x, p in below]
         if under != 1:
             divisors.insert(0, digits(under))
         text = "*".join(texts)
         if divisors:
             text += "/" + (f"({'*'.join(divisors)})" if len(divisors) > 1 else divisors[0])
-        level = _POWER if len(texts) == 1 and not divisors else _PRODUCT
+        level = POWER if len(texts) == 1 and not divisors else PRODUCT
         return text, level
 
     def _power(self, x: Expr, p: Exponent) -> str:
         if p == 1:
-            return self._wrapped(x, _POWER)
+            return self._wrapped(x, POWER)
         if p == Fraction(1, 2):
             return f"sqrt({self.text(x)})"
         exponent = str(p) if Fraction(p).denominator == 1 else f"({p})"
-        return f"{self._wrapped(x, _ATOM)}**{exponent}"
+        return f"{self._wrapped(x, ATOM)}**{exponent}"
 
     # Order
 
@@ -224,11 +224,3 @@ def is_symbol(x: Expr) -> bool:
 
 # Sines stand next to cosines, in front of them.
 _SINES = {"sin": ("cos", 0), "sinh": ("cosh", 0)}
-
-
-def number_text(c: Number) -> tuple[str, int]:
-    """A number and its level."""
-    if isinstance(c, float):
-        return repr(c), _SUM if c < 0 else _ATOM
-    under = "" if c.denominator == 1 else f"/{digits(c.denominator)}"
-    return digits(c.numerator) + under, _SUM if c < 0 else _PRODUCT if under else _ATOM

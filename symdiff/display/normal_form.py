@@ -15,6 +15,7 @@ one wins, the earlier one of equal lengths.  Sines and cosines, and their hyperb
 from __future__ import annotations
 
 import math
+from copy import copy
 from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
-from symdiff.display.book_order import LONGEST, BookOrder, is_symbol
+from symdiff.display.book_order import LONGEST, BookOrder, Exponent, is_symbol
 from symdiff.display.reading import split_factor
 from symdiff.graph import number, ops
 from symdiff.graph.algebra import PRIMITIVES, combine, int_power, mul, power, primitive, scale
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from symdiff.graph.expr import Expr
     from symdiff.graph.number import Number
 
-Exponent = int | Fraction
 # The powers of bases in a term, sorted by the bases' serial numbers.
 Monomial = tuple[tuple["Expr", Exponent], ...]
 Terms = dict[Monomial, "Number"]
+Term = tuple["Number", Monomial]
 
 # The most terms of a sum that is multiplied out, and the largest exponent in it.
 _TERMS = 60
@@ -98,9 +99,8 @@ def _once(expr: Expr, most: int, multiplies_out: bool) -> Expr:
     both = {key for key, contents in region.typed.items() if len(contents) > 1}
     if not both:
         return result
-    again = _Region(
-        most, multiplies_out
-    )  # b - x and x - b both occur: one of them becomes the other
+    # b - x and x - b both occur: one of them becomes the other.
+    again = _Region(most, multiplies_out)
     again.typed = {key: region.typed[key] for key in both}
     return again.run(expr)
 
@@ -112,13 +112,10 @@ class _TooMuchError(Exception):
 class _Region:
     """Regroups all scalar regions of an expression, from its leaves to its result."""
 
-    def __init__(self, most: int, multiplies_out: bool, outer: _Region | None = None) -> None:
+    def __init__(self, most: int, multiplies_out: bool) -> None:
         self._most, self._multiplies_out = most, multiplies_out
         self._written: dict[Expr, Terms] = {}  # the terms of nodes of the old expression
         self._done: dict[Expr, Expr] = {}
-        if outer is not None:  # a region of a form of the outer one, which knows the same
-            self.__dict__.update(outer.__dict__ | self.__dict__)
-            return
         self.order = BookOrder()
         # For each sum in a product, its multiples by which it stands there.
         self.typed: dict[frozenset[tuple[Monomial, Number]], set[Fraction]] = {}
@@ -179,11 +176,11 @@ class _Region:
             common = singles[0][1]
         if not common:
             return node
-        inverse = tuple([(x, -p) for x, p in common])
+        inverse = (1, _raised_monomial(common, -1))
         terms = []
-        for c, (d, m), core in zip(op.coefs, singles, cores, strict=True):
-            e, rest = _product(m, inverse)
-            terms.append((number.times(number.times(c, d), e), mul(self.build(1, rest), core)))
+        for c, single, core in zip(op.coefs, singles, cores, strict=True):
+            d, rest = _term_product((c, _ONE), single, inverse)
+            terms.append((d, mul(self.build(1, rest), core)))
         return mul(self.build(1, common), combine("add", terms))
 
     def _terms_of(self, node: Expr) -> Terms:
@@ -233,11 +230,8 @@ class _Region:
         """exp(c*u) as exp(u)**c: powers of one exponential are like powers."""
         if not exponent:
             return {_ONE: 1}
-        c = _content(exponent)
-        if _is_negative(exponent, self.order, self):
-            c = -c
-        core = self.best({m: number.norm(Fraction(d) / c) for m, d in exponent.items()})
-        base = primitive("exp", core)
+        c = self._content(exponent)
+        base = primitive("exp", self.best(_divided(exponent, c)))
         return {((base, _exponent(c)),): 1}
 
     def _general_power(self, base: Expr, exponent: Terms) -> Terms | None:
@@ -248,10 +242,8 @@ class _Region:
             return None  # 3**(x + 1), not 3*3**x
         if not rest or isinstance(shift, float) or Fraction(shift).denominator != 1:
             return None
-        c = _content(rest)
-        if _is_negative(rest, self.order, self):
-            c = -c
-        core = self.best({m: number.norm(Fraction(d) / c) for m, d in rest.items()})
+        c = self._content(rest)
+        core = self.best(_divided(rest, c))
         shifted: Terms = self._raised(self._as_terms(base), int(shift)) if shift else {_ONE: 1}
         return self._times(shifted, {((power(base, core), _exponent(c)),): 1})
 
@@ -259,7 +251,8 @@ class _Region:
         """The terms of an expression in normal form."""
         if x in self._terms_by_form:
             return self._terms_by_form[x]
-        other = _Region(self._most, self._multiplies_out, self)
+        other = copy(self)  # it knows the same, but of other nodes
+        other._written, other._done = {}, {}
         for node in topological([x]):
             terms = other._terms(node) if not node.shape and node.dtype is float else None
             if terms is None:
@@ -280,11 +273,10 @@ class _Region:
     def _times(self, a: Terms, b: Terms) -> Terms:
         if not a or not b:
             return {}
-        (c, m), (d, n) = self._single(a), self._single(b)
-        e, product = _product(m, n)
-        return {product: number.times(number.times(c, d), e)}
+        c, monomial = _term_product(self._single(a), self._single(b))
+        return {monomial: c}
 
-    def _single(self, terms: Terms) -> tuple[Number, Monomial]:
+    def _single(self, terms: Terms) -> Term:
         """Terms as one term: a sum becomes a base, behind its content and common factor."""
         if len(terms) == 1:
             ((monomial, c),) = terms.items()
@@ -292,11 +284,8 @@ class _Region:
         c, common, rest = self.split(terms)
         if len(rest) < 2:
             ((monomial, d),) = rest.items() or [(_ONE, 0)]
-            e, monomial = _product(common, monomial)
-            return number.times(number.times(c, d), e), monomial
-        base = self._sum(rest)
-        e, monomial = _product(common, ((base, 1),))
-        return number.times(c, e), monomial
+            return _term_product((c, common), (d, monomial))
+        return _term_product((c, common), (1, ((self._sum(rest), 1),)))
 
     def split(self, terms: Terms) -> tuple[Number, Monomial, Terms]:
         """The content with the sign of the leading term, the common factor, and the rest."""
@@ -305,37 +294,39 @@ class _Region:
         while True:
             factor = _common(rest)
             common = _product(common, factor)[1]
-            divided: Terms = {}
-            for monomial, c in rest.items():
-                e, m = _product(monomial, tuple([(x, -p) for x, p in factor]))
-                _add(divided, m, number.times(c, e))
+            divided = _multiplied_out(rest, {_raised_monomial(factor, -1): 1})
             rest = self._flattened(divided)
             if rest is divided or len(rest) < 2:
                 break
         if not rest:
             return 0, _ONE, {}
-        content = _content(rest)
-        if _is_negative(rest, self.order, self):
-            content = -content
+        content = self._content(rest)
         contents = self.typed.get(_up_to_a_factor(rest), ())
         if len(contents) == 1:
             (typed,) = contents
             # a - b/2 stays so, as b - x does; 2*a + 2*b becomes 2*(a + b).
-            content /= (1 if typed > 0 else -1) / Fraction(typed.denominator)
-            content = Fraction(content)
-        return (
-            number.norm(Fraction(content)),
-            common,
-            {m: number.norm(Fraction(c) / content) for m, c in rest.items()},
-        )
+            content *= typed.denominator if typed > 0 else -typed.denominator
+        return number.norm(content), common, _divided(rest, content)
 
     def _keep_sign(self, terms: Terms) -> None:
         """Note a sum as it was typed: b - x stays so, and x - b becomes -(b - x)."""
         if len(terms) > 1 and not _common(terms):
-            content = _content(terms)
-            if _is_negative(terms, self.order, self):
-                content = -content
-            self.typed.setdefault(_up_to_a_factor(terms), set()).add(content)
+            self.typed.setdefault(_up_to_a_factor(terms), set()).add(self._content(terms))
+
+    def _content(self, terms: Terms) -> Fraction:
+        """The largest rational number that divides all coefficients, signed as the leading one."""
+        exact = [Fraction(c) for c in terms.values()]
+        over = math.gcd(*(c.numerator for c in exact))
+        content = Fraction(over, math.lcm(*(c.denominator for c in exact)))
+        return -content if self._is_negative(terms) else content
+
+    def _is_negative(self, terms: Terms) -> bool:
+        """Whether the leading term of a sum is negative."""
+        if all(c < 0 for c in terms.values()):
+            return True
+        order = self.order
+        first = min(terms, key=lambda m: order.term_key(self.build(1, m)) if m else (1,))
+        return terms[first] < 0
 
     def _flattened(self, terms: Terms) -> Terms:
         """The terms with those of inner sums that stand alone, so that like terms meet."""
@@ -365,8 +356,7 @@ class _Region:
             return {} if p > 0 else {((number_node(0), p),): 1}
         if Fraction(p).denominator == 1:
             c, monomial = self._single(terms)
-            raised = tuple([(x, _exponent(q * p)) for x, q in monomial])
-            e, raised = _product(raised, _ONE)
+            e, raised = _product(_raised_monomial(monomial, p), _ONE)
             value = number.raised(c, p)
             if value is None or isinstance(value, float):
                 return {((number_node(c), p), *raised): e}
@@ -498,8 +488,7 @@ class _Region:
         below = self._raised({_ONE: 1, monomial: 1}, -1)
         if times == 1:
             return below
-        half = tuple([(y, _exponent(Fraction(p) / 2)) for y, p in monomial])
-        return self._times({half: 2}, below)
+        return self._times({_raised_monomial(monomial, Fraction(1, 2)): 2}, below)
 
     def _all_bases(self, terms: Terms) -> list[Expr]:
         """All bases, those of inner sums too, in the order of creation."""
@@ -550,18 +539,11 @@ class _Region:
                 if polynomial is not rest:
                     factored = _factored(polynomial, self)
                     if factored is not None:
-                        d, monomial = factored
-                        e, monomial = _product(common, monomial)
-                        yield self._term(number.times(number.times(c, d), e), monomial)
+                        yield self._term(*_term_product((c, common), factored))
                 d, inner, left = self.split(polynomial)
-                e, monomial = _product(common, inner)
-                yield self._around(number.times(number.times(c, d), e), monomial, left)
+                yield self._around(*_term_product((c, common), (d, inner)), left)
                 if polynomial is not rest:
-                    flat: Terms = {}
-                    for m, f in polynomial.items():
-                        e, monomial = _product(m, common)
-                        _add(flat, monomial, number.times(number.times(c, f), e))
-                    yield self._flat(flat)
+                    yield self._flat(_multiplied_out(polynomial, {common: c}))
         yield self._around(c, common, rest)
         yield self._flat(terms)
 
@@ -569,33 +551,27 @@ class _Region:
         """A common factor in front of a sum in brackets."""
         if len(rest) == 1:
             ((monomial, d),) = rest.items()
-            e, monomial = _product(common, monomial)
-            return self._term(number.times(number.times(c, d), e), monomial)
-        bracket = self._sum(dict(rest))
-        return self._term(c, _product(common, ((bracket, 1),))[1])
+            return self._term(*_term_product((c, common), (d, monomial)))
+        return self._term(*_term_product((c, common), (1, ((self._sum(rest), 1),))))
 
     def _flat(self, terms: Terms) -> Expr:
         return combine("add", [(1, self._term(c, m)) for m, c in terms.items()])
 
     def _term(self, c: Number, monomial: Monomial) -> Expr:
         """A term whose brackets have the form that is shortest for each."""
-        result: Monomial = _ONE
+        term: Term = c, _ONE
         for x, p in monomial:
             inner = self._inside.get(x)
             if inner is None or len(inner) == 1 or Fraction(p).denominator != 1:
-                e, result = _product(result, ((x, p),))
+                term = _term_product(term, (1, ((x, p),)))
             else:
                 d, factors = self._brackets(x)
-                raised = tuple([(y, _exponent(q * p)) for y, q in factors])
-                e, result = _product(result, raised)
                 value = number.raised(d, p)
                 assert value is not None
-                c = number.times(c, value)
-            c = number.times(c, e)
-        c, result = self._flip(c, result)
-        return self.build(c, result)
+                term = _term_product(term, (value, _raised_monomial(factors, p)))
+        return self.build(*self._flip(*term))
 
-    def _brackets(self, x: Expr) -> tuple[Number, Monomial]:
+    def _brackets(self, x: Expr) -> Term:
         """A sum in brackets as a product of its factors, if that is what is shortest."""
         if _up_to_a_factor(self._inside[x]) in self._open:
             return 1, ((x, 1),)
@@ -607,7 +583,7 @@ class _Region:
             return 1, ((x, 1),)
         return self._single(terms)
 
-    def _flip(self, c: Number, monomial: Monomial) -> tuple[Number, Monomial]:
+    def _flip(self, c: Number, monomial: Monomial) -> Term:
         """A negative coefficient turns a bracket that has a negative term."""
         if not c < 0:
             return c, monomial
@@ -672,7 +648,20 @@ def _add(terms: Terms, monomial: Monomial, c: Number) -> None:
         terms.pop(monomial, None)
 
 
-def _product(a: Monomial, b: Monomial) -> tuple[Number, Monomial]:
+def _term_product(first: Term, *others: Term) -> Term:
+    """The product of terms."""
+    c, monomial = first
+    for d, other in others:
+        e, monomial = _product(monomial, other)
+        c = number.times(number.times(c, d), e)
+    return c, monomial
+
+
+def _raised_monomial(monomial: Monomial, p: Exponent) -> Monomial:
+    return tuple([(x, _exponent(q * p)) for x, q in monomial])
+
+
+def _product(a: Monomial, b: Monomial) -> Term:
     """The product of monomials; integer powers of numbers become a coefficient."""
     powers = dict(a)
     for x, p in b:
@@ -696,8 +685,8 @@ def _multiplied_out(a: Terms, b: Terms) -> Terms:
     total: Terms = {}
     for m, c in a.items():
         for n, d in b.items():
-            e, product = _product(m, n)
-            _add(total, product, number.times(number.times(c, d), e))
+            e, product = _term_product((c, m), (d, n))
+            _add(total, product, e)
     return total
 
 
@@ -728,19 +717,8 @@ def _is_polynomial(terms: Terms) -> bool:
     return all(is_symbol(x) and p > 0 and p % 1 == 0 for m in terms for x, p in m)
 
 
-def _content(terms: Terms) -> Fraction:
-    """The largest rational number that divides all coefficients."""
-    exact = [Fraction(c) for c in terms.values()]
-    over = math.gcd(*(c.numerator for c in exact))
-    return Fraction(over, math.lcm(*(c.denominator for c in exact)))
-
-
-def _is_negative(terms: Terms, order: BookOrder, region: _Region) -> bool:
-    """Whether the leading term of a sum is negative."""
-    if all(c < 0 for c in terms.values()):
-        return True
-    first = min(terms, key=lambda m: order.term_key(region.build(1, m)) if m else (1,))
-    return terms[first] < 0
+def _divided(terms: Terms, by: Fraction) -> Terms:
+    return {m: number.norm(Fraction(c) / by) for m, c in terms.items()}
 
 
 def _zero_base(condition: Expr) -> Expr | None:
@@ -862,7 +840,7 @@ def _without_squares(terms: Terms, x: Expr, constant: int, sign: int, partner: E
     return total
 
 
-def _factored(terms: Terms, region: _Region) -> tuple[Number, Monomial] | None:
+def _factored(terms: Terms, region: _Region) -> Term | None:
     """A polynomial in bases as a product of its factors; None if there is none."""
     bases = sorted({x: None for m in terms for x, _ in m}, key=lambda x: x.serial)
     if not bases or any(isinstance(c, float) for c in terms.values()):
@@ -885,16 +863,14 @@ def _factored(terms: Terms, region: _Region) -> tuple[Number, Monomial] | None:
         {e: sp.QQ(Fraction(d).numerator, Fraction(d).denominator) for e, d in exponents.items()}
     )
     coefficient, factors = polynomial.factor_list()
-    result: Monomial = common
-    value = number.times(c, _of_ring(coefficient))
+    powers: list[Term] = [(_of_ring(coefficient), _ONE)]
     for factor, k in factors:
         d, monomial = region._single(_from_ring(factor, bases, roots))
         raised = number.raised(d, k)
         assert raised is not None
-        e, result = _product(result, tuple([(x, _exponent(p * k)) for x, p in monomial]))
-        value = number.times(number.times(value, raised), e)
-    e, result = _product(result, tuple([(x, _exponent(p)) for x, p in shift.items() if p]))
-    return number.times(value, e), result
+        powers.append((raised, _raised_monomial(monomial, k)))
+    powers.append((1, tuple([(x, _exponent(p)) for x, p in shift.items() if p])))
+    return _term_product((c, common), *powers)
 
 
 def _of_ring(c: object) -> Number:

@@ -197,9 +197,7 @@ class Notation:
             return f"-({piece.text})"
         if c * under != 1 or not (piece.level < MATRIX or piece.bracket_first):
             return "-" + self.scaled(c, piece).text
-        if not piece.factors:
-            if self.regroups:
-                return f"-({piece.text})" + (f"/{digits(under)}" if under != 1 else "")
+        if not (piece.factors or self.regroups):
             return f"0 - ({piece.text})" if under == 1 else f"-1/{digits(under)}*({piece.text})"
         return f"-({piece.text})" + (f"/{digits(under)}" if under != 1 else "")
 

@@ -414,10 +414,10 @@ def _matrix_with_names(
 
 def _entry_form(entry: Expr, notation: Notation, entries: int) -> Expr:
     """The formula that a line of the entry alone would write: with whole arrays or components."""
-    read = _normal(reading(entry), notation, entries)
-    if not any(node.shape for node in topological([read])):
-        return read
-    return _complete_form(entry, notation)[1][0]
+    read = reading(entry)
+    if any(node.shape for node in topological([read])):
+        return _complete_form(entry, notation)[1][0]
+    return _normal(read, notation, entries)
 
 
 class _MatrixLayout:

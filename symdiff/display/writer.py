@@ -40,9 +40,10 @@ from symdiff.scalars.vocabulary import FACTS
 from symdiff.transforms.integrals import Integral, written_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
+    from symdiff.display.book_order import Exponent
     from symdiff.display.order import Order
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
@@ -107,10 +108,9 @@ def _is_reciprocal(node: Expr) -> bool:
     return node.op is _BOSE and number_of(node.args[0]) == 0
 
 
-def _vanishes(op: ops.Product | ops.Strong, operands: Sequence[Piece]) -> bool:
+def _vanishes(factors: Iterable[tuple[Piece, Exponent]]) -> bool:
     """Whether a condition makes one of the factors 0."""
-    powers = op.exponents if isinstance(op, ops.Product) else (1,) * len(operands)
-    return any(x.is_zero and p > 0 for x, p in zip(operands, powers, strict=False))
+    return any(piece.is_zero and p > 0 for piece, p in factors)
 
 
 def _is_softmax(node: Expr) -> bool:
@@ -207,18 +207,10 @@ class Writer:
         notation = self.notation
 
         def build(pieces: list[Piece]) -> Piece:
-            if any(piece.is_zero and p > 0 for piece, (_, p) in zip(pieces, powers, strict=True)):
+            parts = [(piece, x, p) for piece, (x, p) in zip(pieces, powers, strict=True)]
+            if _vanishes((piece, p) for piece, _, p in parts):
                 return notation.number(0)
-            above: list[Piece] = []
-            below: list[Piece] = []
-            for piece, (x, p) in zip(pieces, powers, strict=True):
-                if p > 0 and _is_reciprocal(x):
-                    below.append(notation.power(piece.divisors[0], p))
-                elif p > 0:
-                    above.append(notation.power(piece, p))
-                else:
-                    below.append(notation.power(piece, -p))
-            return notation.quotient(1, above, below)
+            return notation.quotient(1, *self._sides(parts))
 
         return Form(tuple([Need(x) for x, _ in powers]), build)
 
@@ -324,7 +316,9 @@ class Writer:
                 if op.const != 0:
                     terms.append((op.const, None))
                 return notation.sum(terms, cut, ndim) if terms else notation.number(0)
-            case ops.Product() | ops.Strong() if not ndim and _vanishes(op, operands):
+            case ops.Product() if not ndim and _vanishes(zip(operands, op.exponents, strict=False)):
+                return notation.number(0)
+            case ops.Strong() if not ndim and _vanishes((x, 1) for x in operands):
                 return notation.number(0)
             case ops.Product():
                 return self._product(node, op, operands)
@@ -384,24 +378,30 @@ class Writer:
         return all(self._scalars[x] for x in operands)
 
     def _product(self, node: Expr, op: ops.Product, operands: list[Piece]) -> Piece:
-        notation = self.notation
-        above: list[Piece] = []
-        below: list[Piece] = []
         parts = list(zip(operands, node.args, op.exponents, strict=False))
         ordered = self._sort_commuting(node.args, parts)
-        for piece, arg, p in sorted(ordered, key=lambda part: isinstance(part[1].op, ops.Sum)):
-            if p > 0 and _is_reciprocal(arg):
-                below.append(notation.power(piece.divisors[0], p))
-            elif p > 0:
-                above.append(notation.power(piece, p))
-            else:
-                below.append(notation.power(piece, -p))
+        above, below = self._sides(sorted(ordered, key=lambda x: isinstance(x[1].op, ops.Sum)))
         if all(piece.level != PRODUCT for piece in above):
             above.sort(key=lambda piece: not piece.leaf)  # y*sin(x)
         swapped = len(above) == 2 and above[0].level != PRODUCT == above[1].level
         if swapped and not above[1].divisors:  # x*(y*z) needs no brackets as y*z*x
             above.reverse()
-        return notation.quotient(1, above, below)
+        return self.notation.quotient(1, above, below)
+
+    def _sides(
+        self, parts: Iterable[tuple[Piece, Expr, Exponent]]
+    ) -> tuple[list[Piece], list[Piece]]:
+        """The factors above and below the bar, from texts of bases, the bases and exponents."""
+        above: list[Piece] = []
+        below: list[Piece] = []
+        for piece, base, p in parts:
+            if p > 0 and _is_reciprocal(base):
+                below.append(self.notation.power(piece.divisors[0], p))
+            elif p > 0:
+                above.append(self.notation.power(piece, p))
+            else:
+                below.append(self.notation.power(piece, -p))
+        return above, below
 
     def _weighted(self, node: Expr) -> Form:
         """A matrix whose rows and columns are multiplied by vectors: ``diag(u) @ A``."""

@@ -340,8 +340,8 @@ _texts(
 )
 _texts(
     "a-content-is-lost",
-    "            number.norm(Fraction(content)),",
-    "            number.norm(abs(Fraction(content))),",
+    "return number.norm(content), common, _divided(rest, content)",
+    "return number.norm(abs(content)), common, _divided(rest, content)",
     "test_the_value_of_each_derivative_of_a_book",
 )
 _texts(
