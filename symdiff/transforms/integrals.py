@@ -10,7 +10,7 @@ an integrand whose jumps do not move with p; ``NotDifferentiable`` names one tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sympy as sp
 
@@ -46,22 +46,8 @@ class Integral(Equations):
     """
 
     __slots__ = ("variable",)
-    fields = ("variable",)
-
-    def __init__(
-        self,
-        name: str,
-        outputs: tuple[Expr, ...],
-        x: Expr,
-        params: tuple[Expr, ...],
-        variable: str,
-    ) -> None:
-        super().__init__(name, outputs, x, params)
-        self.variable = variable
-
-    def further(self) -> tuple[Any, ...]:
-        """The name of the variable."""
-        return (self.variable,)
+    fields = options = ("variable",)
+    variable: str
 
     def result(self, *shapes: Shape) -> Shape:
         """The shape of the integrand."""

@@ -207,35 +207,14 @@ class Mesh(Equations):
     """
 
     __slots__ = ("atol", "kept", "max_steps", "method", "rtol", "sensitivities")
-    fields = ("method", "rtol", "atol", "max_steps", "kept", "sensitivities")
+    fields = options = ("method", "rtol", "atol", "max_steps", "kept", "sensitivities")
     constant = True
-
-    def __init__(
-        self,
-        name: str,
-        outputs: tuple[Expr, ...],
-        x: Expr,
-        params: tuple[Expr, ...],
-        method: str,
-        rtol: float,
-        atol: float,
-        max_steps: int,
-        kept: int,
-        sensitivities: bool,
-    ) -> None:
-        super().__init__(name, outputs, x, params)
-        self.method, self.rtol, self.atol, self.max_steps = method, rtol, atol, max_steps
-        self.kept, self.sensitivities = kept, sensitivities
-
-    def further(self) -> tuple[Any, ...]:
-        return (
-            self.method,
-            self.rtol,
-            self.atol,
-            self.max_steps,
-            self.kept,
-            self.sensitivities,
-        )
+    method: str
+    rtol: float
+    atol: float
+    max_steps: int
+    kept: int
+    sensitivities: bool
 
     def result(self, *shapes: Shape) -> Shape:
         batch = shapes[0][: len(shapes[0]) - self.x.ndim]

@@ -57,11 +57,20 @@ class Equations(WithBodies):
     __slots__ = ("name", "outputs", "params", "x")
     name: str
     fields: ClassVar[tuple[str, ...]] = ("name",)
+    # The attributes of a subclass, in the order of its further arguments.
+    options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
-        self, name: str, outputs: tuple[Expr, ...], x: Expr, params: tuple[Expr, ...]
+        self,
+        name: str,
+        outputs: tuple[Expr, ...],
+        x: Expr,
+        params: tuple[Expr, ...],
+        *further: Any,
     ) -> None:
         self.name, self.outputs, self.x, self.params = name, outputs, x, params
+        for option, value in zip(self.options, further, strict=True):
+            setattr(self, option, value)
 
     @property
     def body(self) -> Expr:
@@ -69,8 +78,8 @@ class Equations(WithBodies):
         return self.outputs[0]
 
     def further(self) -> tuple[Any, ...]:
-        """The additional parameters of a subclass."""
-        return ()
+        """The values of the options."""
+        return tuple([getattr(self, option) for option in self.options])
 
     @property
     def inside(self) -> tuple[Expr, ...]:
@@ -129,21 +138,9 @@ class Root(Equations):
 
     __slots__ = ("max_steps", "solver")
     fields = ("name", "max_steps")
-
-    def __init__(
-        self,
-        name: str,
-        outputs: tuple[Expr, ...],
-        x: Expr,
-        params: tuple[Expr, ...],
-        solver: Callable[..., Any] | None,
-        max_steps: int,
-    ) -> None:
-        super().__init__(name, outputs, x, params)
-        self.solver, self.max_steps = solver, max_steps
-
-    def further(self) -> tuple[Any, ...]:
-        return self.solver, self.max_steps
+    options = ("solver", "max_steps")
+    solver: Callable[..., Any] | None
+    max_steps: int
 
     @property
     def lead(self) -> Shape:
@@ -169,24 +166,11 @@ class LinearSolution(Equations):
     """
 
     __slots__ = ("lead", "max_steps", "method", "rtol")
-    fields = ("method", "rtol", "max_steps", "lead")
-
-    def __init__(
-        self,
-        name: str,
-        outputs: tuple[Expr, ...],
-        x: Expr,
-        params: tuple[Expr, ...],
-        method: str,
-        rtol: float,
-        max_steps: int | None,
-        lead: int,
-    ) -> None:
-        super().__init__(name, outputs, x, params)
-        self.method, self.rtol, self.max_steps, self.lead = method, rtol, max_steps, lead
-
-    def further(self) -> tuple[Any, ...]:
-        return self.method, self.rtol, self.max_steps, self.lead
+    fields = options = ("method", "rtol", "max_steps", "lead")
+    method: str
+    rtol: float
+    max_steps: int | None
+    lead: int
 
     def called(self, shape: Shape) -> tuple[str, list[str]]:
         name, (function,) = super().called(shape)
