@@ -173,15 +173,20 @@ def _suffixes(x: Tensor) -> Iterator[str]:
     usual = (dtypes.default(), dtypes.INT64, dtypes.BOOL) if a.size else (dtypes.default(),)
     if kind not in usual:
         yield f"dtype={OF_NUMPY[kind]!r}"
+    yield from _history(x, "grad_fn=<{}>", "grad_fn=<Invalid>", "requires_grad=True")
+
+
+def _history(x: Tensor, node: str, invalid: str, leaf: str) -> Iterator[str]:
+    """Yield ``node`` with the name of grad_fn, or what stands for no valid one or for a leaf."""
     try:
-        node = x.grad_fn
+        grad_fn = x.grad_fn
     except RuntimeError:  # a view without a valid history
-        yield "grad_fn=<Invalid>"
+        yield invalid
         return
-    if node is not None:
-        yield f"grad_fn=<{type(node).__name__}>"
+    if grad_fn is not None:
+        yield node.format(type(grad_fn).__name__)
     elif x.requires_grad:
-        yield "requires_grad=True"
+        yield leaf
 
 
 @method("__repr__")
@@ -216,15 +221,7 @@ def _properties(x: Tensor) -> Iterator[str]:
         yield f"{x._name}"
     yield f"shape {shape_text(tuple(x._array.shape))}"
     yield str(OF_NUMPY[x._array.dtype]).removeprefix("torch.")
-    try:
-        node = x.grad_fn
-    except RuntimeError:  # a view without a valid history
-        yield "grad_fn invalid"
-        return
-    if node is not None:
-        yield f"grad_fn {type(node).__name__}"
-    elif x.requires_grad:
-        yield "requires grad"
+    yield from _history(x, "grad_fn {}", "grad_fn invalid", "requires grad")
 
 
 @method("__format__")
