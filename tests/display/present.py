@@ -2,8 +2,8 @@
 
 ``python -m tests.display.present [words]`` shows the rows in whose names one of the words is, with
 what they should be; ``--json [SEED]`` writes all of it for the tests, with a seed after a session
-that made the same nodes in another order and holds them.  With ``--books`` before, the rows are
-those of ``gallery_books``.
+that made the same nodes in another order and holds them.  With ``--books`` or ``--solutions``
+before, the rows are those of ``gallery_books`` or ``gallery_solutions``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import symdiff as sd
 from symdiff.graph.expr import built
 from tests.display.gallery import GALLERY
 from tests.display.gallery_books import BOOKS
+from tests.display.gallery_solutions import SOLUTIONS
 from tests.display.rows import Row, reading
 
 
@@ -68,8 +69,9 @@ def printed(rows: list[Row], order: random.Random | None = None) -> dict[str, di
 
 
 def main(words: list[str]) -> None:
-    rows = BOOKS if words[:1] == ["--books"] else GALLERY
-    words = words[rows is BOOKS :]
+    tables = {"--books": BOOKS, "--solutions": SOLUTIONS}
+    rows = tables.get(words[0], GALLERY) if words else GALLERY
+    words = words[rows is not GALLERY :]
     if words[:1] == ["--json"]:
         json.dump(printed(rows, *map(random.Random, words[1:])), sys.stdout)
         return
