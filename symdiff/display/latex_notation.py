@@ -148,6 +148,8 @@ class Latex(Notation):
 
     def name(self, name: str) -> str:
         typeset = self.shown.get(name)
+        if typeset is None and not name.isidentifier():
+            typeset = self.shown[name] = self._program_name(name)
         if typeset is None:
             typeset = _typeset_name(name)
             if typeset is None or self.owner.setdefault(_visible_text(typeset), name) != name:
@@ -156,6 +158,31 @@ class Latex(Notation):
                 typeset = verbatim(name[:_NAME]) + r"\ldots"
             self.shown[name] = typeset
         return typeset
+
+    def _program_name(self, name: str) -> str:
+        """A name of ``programs``: a solution ``x*``, an element ``b[k]``, a value ``u(2)``."""
+        match = _PROGRAM_NAME.fullmatch(name)
+        if match is None:
+            return verbatim(name)
+        stem, mark, place, argument = match.groups()
+        text = self.name(stem)
+        if mark == "*":
+            return rf"{text}^\ast"
+        text += mark or ""
+        if place is not None:
+            return self._subscript(Piece(text), self._place(place))
+        return text if argument is None else rf"{text}\left({self._argument(argument)}\right)"
+
+    def _place(self, text: str) -> str:
+        """An index, such as ``k + 1``."""
+        return _WORD.sub(lambda word: self.name(word.group()), text).replace(" ", "")
+
+    def _argument(self, text: str) -> str:
+        """A time: a number, a name or an element."""
+        try:
+            return self.number(int(text) if text.lstrip("-").isdigit() else float(text)).text
+        except ValueError:
+            return self.name(text)
 
     def length(self, text: str) -> Piece:
         if text.isidentifier():
@@ -421,6 +448,10 @@ class Latex(Notation):
 
     def element(self, array: Piece, index: Sequence[Piece]) -> Piece:
         places = ",".join(piece.text for piece in index)
+        if index and array.text.endswith(r"^\ast"):
+            return Piece(f"{array.text}_{{{places}}}", POWER, leaf=True)
+        if index and array.leaf and (value := _VALUE.fullmatch(array.text)):
+            return Piece(self._subscript(Piece(value.group(1)), places) + value.group(2), leaf=True)
         return Piece(self._subscript(array, places), leaf=array.leaf) if index else array
 
     def _subscript(self, array: Piece, places: str) -> str:
@@ -673,6 +704,40 @@ class Latex(Notation):
         """The array with the elements ``body``."""
         return rf"\left[{body.text}\right]_{{{','.join(letters)}}}"
 
+    stars = True
+
+    def words(self, text: str) -> str:
+        return rf"\text{{{text}}}"
+
+    def remark(self, text: str) -> str:
+        escaped = "".join(c if c == " " else _ESCAPES.get(c, c) for c in text if c.isprintable())
+        return rf"\text{{{escaped}}}"
+
+    def relation(self, pieces: Sequence[Piece]) -> str:
+        return " ".join(piece.text.replace(ALIGN, "") for piece in pieces)
+
+    def relation_sign(self, sign: str) -> str:
+        return sign
+
+    def zero_side(self, ndim: int) -> Piece:
+        return Piece(r"= \mathbf{0}" if ndim else "= 0")
+
+    def partial(self, function: str, by: Sequence[tuple[str, int]]) -> str:
+        above = _with_exponent(r"\partial", sum(n for _, n in by))
+        below = " ".join(rf"\partial {_with_exponent(self.name(x), n)}" for x, n in by)
+        return rf"\frac{{{above} {self.name(function)}}}{{{below}}}"
+
+    def values(self, index: str, first: str, last: str) -> str:
+        return f"{self.name(index)} = {self._from_to(first, last, chr(92) + 'ldots')}"
+
+    def clause(self, word: str, parts: Sequence[str], values: str | None) -> str:
+        every = [*parts, *([values] if values else [])]
+        return rf"\text{{{word}}}\quad " + r", \; ".join(every)
+
+    def one_line(self, lines: Sequence[str]) -> str:
+        line, *parts = [x.replace(ALIGN, "") for x in lines]
+        return rf"{line} \text{{ with }} " + r", \; ".join(parts) if parts else line
+
     def matrix(self, cells: Sequence[Sequence[str]]) -> list[str]:
         body = r" \\ ".join(" & ".join(row) for row in cells)
         return [rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"]
@@ -683,7 +748,11 @@ class Latex(Notation):
 
 
 # A name with an index.
-_INDEXED = re.compile(r"(\\?[A-Za-z]+)_\{(\w+)\}")
+_INDEXED = re.compile(r"(\\?[A-Za-z]+)_\{([\w+-]+)\}")
+# The value of a function at a time.
+_VALUE = re.compile(r"(.+?)(\\left\(.*\\right\))")
+_PROGRAM_NAME = re.compile(r"(\w+)(\*|'+)?(?:\[(.+)\]|\((.+)\))?")
+_WORD = re.compile(r"[^\W\d]\w*")
 _UNSEEN = re.compile(
     r"\\left|\\right|\\(?:begin|end)\{\w+\}|\\[,:; ]|[{}_^&\s]|\\text|\\operatorname|\\math\w+"
 )

@@ -6,6 +6,7 @@ notation knows no nodes.  It gets the texts of operands with their precedence, a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -304,6 +305,10 @@ class Notation:
         """An element of an array."""
         separator = ", " if all(piece.text.isdigit() for piece in index) else ","
         places = separator.join(piece.text for piece in index)
+        if index and array.leaf and (value := _VALUE.fullmatch(array.text)):
+            return Piece(f"{value.group(1)}[{places}]{value.group(2)}", leaf=True)  # u[0](2)
+        if index and array.leaf and array.text.endswith("]"):
+            return Piece(f"{array.text[:-1]},{places}]", leaf=True)  # b[k,0]
         return Piece(f"{self.wrapped(array, ATOM)}[{places}]", leaf=array.leaf) if index else array
 
     def sliced(self, x: Piece, steps: Sequence[int | str], ndim: int) -> Piece:
@@ -543,8 +548,58 @@ class Notation:
 
         Labels may state their range: ``t1[i < 2,j]``.
         """
-        left = f"{name}[{','.join(letters)}]" if letters else name
+        left = self.element(Piece(name, leaf=True), [Piece(k) for k in letters]).text
         return f"{left} = {body.text}" if left else body.text
+
+    # Definitions of loops and solutions
+
+    stars = False  # whether solutions of equations have a star
+
+    def words(self, text: str) -> str:
+        """Words between formulas."""
+        return text
+
+    def remark(self, text: str) -> str:
+        """Words in place of a formula; they may contain names of users."""
+        return text
+
+    def relation(self, pieces: Sequence[Piece]) -> str:
+        """Formulas and words in their order."""
+        return "".join(piece.text for piece in pieces)
+
+    def relation_sign(self, sign: str) -> str:
+        """The sign between two sides."""
+        return f" {sign} "
+
+    def zero_side(self, ndim: int) -> Piece:
+        """``= 0`` after an expression with this many axes."""
+        return Piece(" = 0")
+
+    def partial(self, function: str, by: Sequence[tuple[str, int]]) -> str:
+        """The derivative of a function by names with orders: ``du/da``, ``d2u/(da db)``."""
+        total = sum(n for _, n in by)
+        below = " ".join(f"d{name}{n if n > 1 else ''}" for name, n in by)
+        above = f"d{total if total > 1 else ''}{function}"
+        return f"{above}/({below})" if len(by) > 1 else f"{above}/{below}"
+
+    def values(self, index: str, first: str, last: str) -> str:
+        """The values of an index: ``k = 0, ..., n - 1``."""
+        return f"{index} = {self._from_to(first, last, '...')}"
+
+    def _from_to(self, first: str, last: str, dots: str) -> str:
+        if first == last:
+            return first
+        near = first.isdigit() and last.isdigit() and abs(int(first) - int(last)) == 1
+        return f"{first}, {last}" if near else f"{first}, {dots}, {last}"
+
+    def clause(self, word: str, parts: Sequence[str], values: str | None) -> str:
+        """The line of a definition; ``values`` are those of its index."""
+        return f"{word} {', '.join(parts)}" + (f" for {values}" if values else "")
+
+    def one_line(self, lines: Sequence[str]) -> str:
+        """A formula with the definitions of its parts behind it."""
+        line, *parts = lines
+        return f"{line} with {', '.join(parts)}" if parts else line
 
     def matrix(self, cells: Sequence[Sequence[str]]) -> list[str]:
         """The lines of a matrix with aligned columns."""
@@ -560,6 +615,8 @@ class Notation:
         return f"({shown:,} of {extent}; sd.text(f, full=True) writes all)"
 
 
+# The value of a function at a number or a name: u(2), u(t[3]).
+_VALUE = re.compile(r"(\w+)(\([\w.+-]+(?:\[\d+\])?\))")
 # The parts of functions with several results; the operand goes between the brackets.
 _CALLS = {
     "logabsdet": "log(abs(det({})))",

@@ -11,6 +11,7 @@ leaves up.  ``Notation`` holds everything that depends on the notation.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
@@ -26,6 +27,18 @@ from symdiff.display.grids import rows_of
 from symdiff.display.normal_form import regrouped
 from symdiff.display.notation import EXACT, PLAIN, Notation, Piece
 from symdiff.display.order import Order
+from symdiff.display.programs import (
+    Equation,
+    Formula,
+    Name,
+    Partial,
+    Sign,
+    System,
+    Words,
+    Zero,
+    has_programs,
+    is_program,
+)
 from symdiff.display.reading import components, reading, repeated
 from symdiff.display.writer import WithoutForm, Writer
 from symdiff.graph import ops
@@ -39,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from symdiff.display.forms import Form, Index
+    from symdiff.display.programs import Token
     from symdiff.graph.expr import Expr
     from symdiff.graph.number import Number
 
@@ -54,6 +68,9 @@ _TUPLE = 80  # characters of a tuple's entries in one line
 _NAMED_PARTS = 3  # of a matrix; if these do not make it fit, its long entries get names
 _NAME = 3  # the width of a name
 _MATRIX = 2  # the most nodes of a matrix, relative to a formula
+
+# The most nodes of an expression whose loops and solutions get names.
+_TRANSLATED = 20_000
 
 # The excerpt of a large expression.
 _NEAR = 300
@@ -124,6 +141,17 @@ def _join_tuple(texts: list[str]) -> str:
 def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
     """The lines of ``text``; the last one is the result, or the size of an omitted part."""
     expr = as_expr(expr)
+    if full or is_within(expr, _TRANSLATED):
+        nodes = topological([expr])
+        if any(map(is_program, nodes)):
+            system = System([expr], notation.stars)
+            shown = _lines_of_formula(system.results[0], notation, full)
+            return [*shown, *clause_lines(system, notation, full)]
+    return _lines_of_formula(expr, notation, full)
+
+
+def _lines_of_formula(expr: Expr, notation: Notation, full: bool) -> list[str]:
+    """The lines of an expression without loops and solutions."""
     if full or is_within(expr, notation.nodes):
         lines_of_expr = _complete_lines(expr, notation)
         if full or sum(map(len, lines_of_expr)) <= _CHARACTERS:
@@ -152,11 +180,22 @@ def short(expr: Expr) -> str:
     """
     expr = as_expr(expr)
     if is_within(expr, _SHORT_LINE):
-        texts = _complete_lines(expr, PLAIN, _SHORT_LINE)
+        texts = _short_lines(expr)
         if len(texts) == 1 and len(texts[0]) <= _SHORT_LINE:
             return f"<{texts[0]}: {shape_text(expr.shape)}>" if expr.shape else texts[0]
     shape = f" of shape {shape_text(expr.shape)}" if expr.shape else ""
     return f"<expression{shape}: {extent(expr)}>"
+
+
+def _short_lines(expr: Expr) -> list[str]:
+    """The lines of the text; one line for a formula and the definitions of what it solves."""
+    if not has_programs([expr]):
+        return _complete_lines(expr, PLAIN, _SHORT_LINE)
+    system = System([expr], PLAIN.stars)
+    texts = _complete_lines(system.results[0], PLAIN, _SHORT_LINE)
+    if len(texts) > 1 or not is_within(system.results[0], _SHORT_LINE):
+        return [*texts, ""]
+    return [" ".join([*texts, *clause_lines(system, PLAIN)])]
 
 
 def extent(expr: Expr) -> str:
@@ -194,9 +233,12 @@ def _complete_lines(expr: Expr, notation: Notation, fits: int | None = None) -> 
 
 
 def _complete_form(
-    expr: Expr, notation: Notation, fits: int | None = None
+    expr: Expr, notation: Notation, fits: int | None = None, left: str = ""
 ) -> tuple[list[str], list[Expr]]:
-    """The lines of ``_complete_lines``, and the formulas that they write."""
+    """The lines of ``_complete_lines``, and the formulas that they write.
+
+    ``left`` is the name of the result, if it has one.
+    """
     read = _normal(reading(expr), notation)
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
@@ -208,15 +250,15 @@ def _complete_form(
             roots = parts.ravel().tolist() if expr.shape else [parts]
             roots = [_normal(root, notation, len(roots)) for root in roots]
             inner = Graph(topological(roots), notation)
-            lines_of_expr = _lines_with_names(inner, roots, np.shape(parts), fits)
+            lines_of_expr = _lines_with_names(inner, roots, np.shape(parts), fits, left)
             widest = max(map(notation.width, lines_of_expr))
             if widest <= _STRETCH * fits:
                 return lines_of_expr, roots
-            other = _lines_with_names(graph, [read], (), fits)
+            other = _lines_with_names(graph, [read], (), fits, left)
             if widest <= max(map(notation.width, other)):
                 return lines_of_expr, roots
             return other, [read]
-    return _lines_with_names(graph, [read], (), fits), [read]
+    return _lines_with_names(graph, [read], (), fits, left), [read]
 
 
 def _normal(read: Expr, notation: Notation, entries: int = 1) -> Expr:
@@ -235,13 +277,13 @@ def _shows_in_components(node: Expr) -> bool:
 def _excerpt(expr: Expr, notation: Notation, most: int) -> tuple[list[str], int]:
     """The lines for the nodes next to the result, and their number."""
     nodes = _nodes_near(expr, most, _OPERANDS)
-    visible = set(nodes)
+    visible = {node for node in nodes if not is_program(node)}  # whose internals say nothing
     graph = Graph(nodes, notation, _OPERANDS, {x for node in nodes for x in node.args} - visible)
     return _lines_with_names(graph, [expr], (), notation.fits), len(nodes)
 
 
 def _lines_with_names(
-    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: int
+    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], fits: int, left: str = ""
 ) -> list[str]:
     """One line for each part with a name, and one for the result, or for all its elements.
 
@@ -252,21 +294,27 @@ def _lines_with_names(
     for _ in range(_ONE_BY_ONE if len(graph.nodes) <= _FEW else 0):
         size, best = graph.weighed(roots, named)
         if size <= _TRIED * fits or best is None:
-            candidate = _definition_lines(graph, roots, shape, named, prefix)
+            candidate = _definition_lines(graph, roots, shape, named, prefix, left)
             if all(graph.notation.width(line) <= fits for line in candidate):
                 return candidate
         if best is None:
             break
         named.add(best)
-    return _definition_lines(graph, roots, shape, named | graph.shared(roots, named), prefix)
+    every = named | graph.shared(roots, named)
+    return _definition_lines(graph, roots, shape, every, prefix, left)
 
 
 def _definition_lines(
-    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], named: set[Expr], prefix: str
+    graph: Graph,
+    roots: Sequence[Expr],
+    shape: tuple[int, ...],
+    named: set[Expr],
+    prefix: str,
+    left: str,
 ) -> list[str]:
     """The lines, with those of ``named`` first."""
     definitions, result = _write_with_names(
-        graph, named, (), prefix, lambda: _result_line(graph, roots, shape)
+        graph, named, (), prefix, lambda: _result_line(graph, roots, shape, left)
     )
     return [*definitions.values(), result]
 
@@ -325,11 +373,13 @@ def _write_named(
     return definitions, result, set(order) - wanted
 
 
-def _result_line(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...]) -> str:
+def _result_line(
+    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], left: str
+) -> str:
     if not shape:
-        return _line(graph, roots[0], "")
+        return _line(graph, roots[0], left)
     pieces = [_piece(graph, root, None) for root in roots]
-    return graph.notation.line("", [], graph.notation.nested(pieces, shape))
+    return graph.notation.line(left, [], graph.notation.nested(pieces, shape))
 
 
 def _prefix(taken: set[str]) -> str:
@@ -340,6 +390,60 @@ def _prefix(taken: set[str]) -> str:
         if not any(name[:1] == letter and name[1:].isdigit() for name in taken)
     )
     return next(free, "t")
+
+
+# Loops and solutions ------------------------------------------------------------------------------
+
+
+def clause_lines(system: System, notation: Notation, full: bool = False) -> list[str]:
+    """The lines that define the names of loops and solutions; the first begins with "where"."""
+    written: list[str] = []
+    size = 0
+    for k, clause in enumerate(system.clauses):
+        parts: list[str] = []
+        for tokens in clause.parts:
+            pieces = [_token_text(token, notation, full) for token in tokens]
+            parts.append(notation.relation(pieces))
+        over = clause.over
+        values = None
+        if over is not None:
+            ends = notation.index(over.first).text, notation.index(over.last).text
+            values = notation.values(over.index, *ends)
+        line = notation.clause("and" if written else "where", parts, values)
+        size += len(line)
+        if size > _CHARACTERS and not full:
+            written.append(notation.remark(f"and {len(system.clauses) - k:,} more definitions"))
+            break
+        written.append(line)
+    return written
+
+
+def _token_text(token: Token, notation: Notation, full: bool) -> Piece:
+    """The text of a token; formulas are written in one line, with names for repeated parts."""
+    match token:
+        case Equation(left, right):
+            return Piece(_formula_line(right, left, notation, full))
+        case Formula(value):
+            return Piece(_formula_line(value, "", notation, full))
+        case Zero(ndim):
+            return notation.zero_side(ndim)
+        case Words(words):
+            return Piece(notation.words(words))
+        case Name(name):
+            return Piece(notation.name(name))
+        case Sign(sign):
+            return Piece(notation.relation_sign(sign))
+        case Partial(function, by):
+            return Piece(notation.partial(function, by))
+
+
+def _formula_line(expr: Expr, left: str, notation: Notation, full: bool) -> str:
+    """A formula of a clause, after the name that it defines, in one line."""
+    if not (full or is_within(expr, notation.nodes)):
+        body = notation.remark(extent(expr))
+        return notation.line(left, [], Piece(body)) if left else body
+    *parts, line = _complete_form(expr, notation, None, left)[0]
+    return notation.one_line([line, *parts])
 
 
 # Matrices of derivatives --------------------------------------------------------------------------
@@ -355,8 +459,15 @@ def matrix_lines(matrix: Matrix, notation: Notation, full: bool = False) -> list
     rows = rows_of(matrix)
     if rows is None or not (full or _is_matrix_within(rows, notation)):
         return None
+    clauses: list[str] = []
+    entries = [entry for row in rows for entry in row]
+    if has_programs(entries):
+        system = System(entries, notation.stars)
+        values = iter(system.results)
+        rows = [[next(values) for _ in row] for row in rows]
+        clauses = clause_lines(system, notation, full)
     cells, definitions = _matrix_with_names(rows, notation)
-    written = [*notation.matrix(cells), *definitions]
+    written = [*notation.matrix(cells), *definitions, *clauses]
     return written if full or sum(map(len, written)) <= _CHARACTERS else None
 
 
@@ -495,6 +606,8 @@ class Graph:
         self.nodes = nodes if order is None else list(order.ranks)
         self.width, self.notation = width, notation
         self.taken = {node.op.name for node in nodes if isinstance(node.op, ops.Symbol | ops.Size)}
+        # b[k] takes b and k: no label and no part has these names.
+        self.taken.update(word for name in [*self.taken] for word in re.findall(r"\w+", name))
         lengths = {dim for node in nodes for dim in node.shape if isinstance(dim, Length)}
         self.taken.update(name for dim in lengths for name in dim.names)
         self.letters: list[str] = []

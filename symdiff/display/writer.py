@@ -27,7 +27,7 @@ from symdiff.display.forms import (
     zero,
 )
 from symdiff.display.matrices import Chain, chain
-from symdiff.display.notation import AND, COMPARE, OR, PRODUCT, Notation, Piece
+from symdiff.display.notation import AND, ATOM, COMPARE, OR, POWER, PRODUCT, Notation, Piece
 from symdiff.display.reading import components, factors, rearrangement, repeated
 from symdiff.functions.indexing import getitem
 from symdiff.graph import ops
@@ -260,7 +260,9 @@ class Writer:
         else:
             shape = shape_text(node.shape)
             text = notation.literal(f"array(shape={shape}, dtype={op.value.dtype})")
-        piece = Piece(text, ndim=node.ndim, leaf=True)
+        # The star of a solution is an exponent in LaTeX.
+        level = POWER if op.name.endswith("*") else ATOM
+        piece = Piece(text, level, ndim=node.ndim, leaf=True)
         return Form((), lambda _: piece)
 
     def _spread(self, node: Expr, elementwise: bool) -> Form:
@@ -705,6 +707,9 @@ class Writer:
             places = indices(index, node.shape[:-1], notation)
             solve = lambda p: notation.element(notation.call("solve", p).of(1), places)  # noqa: E731
             return Form(tuple(map(Need, system)), solve)
+        if isinstance(op, ops.Symbol) and op.dummy:  # a sequence: b[n] is its last element
+            front = [notation.index(i) for i in index]
+            return Form((Need(node),), lambda pieces: notation.element(pieces[0], front))
         return Form(
             (Need(node),),
             lambda pieces: notation.element(pieces[0], indices(index, node.shape, notation)),

@@ -39,6 +39,7 @@ from symdiff.transforms import batching
 from symdiff.transforms.batching import batched
 from symdiff.transforms.bodies import replaced
 from symdiff.transforms.closing import closed
+from symdiff.transforms.continuous import Stated, continuous_solution
 from symdiff.transforms.roots import Equations, equations, jacobian_matrix
 from symdiff.transforms.scans import captured, part, trajectory
 from symdiff.transforms.sized import free_length, sized
@@ -146,7 +147,7 @@ def odeint(
     step = _take_step(slope, state, tableau, guess) if op.kept else last
     solved = opaque(op, begin, times, *params)
     outside = {symbol: x for x, symbol in params.items()}
-    return of.tree_of(_solve_on_mesh(step, last, state, start, solved, outside))
+    return of.tree_of(_solve_on_mesh(step, last, state, start, solved, outside, slope))
 
 
 class _State(NamedTuple):
@@ -263,10 +264,11 @@ def _solve_on_mesh(
     start: Expr,
     solved: Expr,
     params: Mapping[Expr, Expr],
+    slope: Expr,
 ) -> Expr:
     """The solution by steps along the mesh ``solved``, whose operands hold the remaining data.
 
-    The last step leads to a requested time.
+    The last step leads to a requested time.  Texts state the equation with ``slope`` instead.
     """
     y, time, h, guess = state
     op = solved.op
@@ -305,7 +307,11 @@ def _solve_on_mesh(
     stand_ins = {x: named_dummy(x.name, value.shape) for x, value in rows.items()}
     each = batched([last_step], stand_ins, times.shape[0])
     (body,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
-    return sized(body, n, {**values, **params}, squeeze(count, 0))
+    def stated() -> Stated:
+        value = continuous_solution(slope, y, time, start, times, [*params])
+        return Stated(value, {x: k for k, x in enumerate((start, times, *params))})
+
+    return sized(body, n, {**values, **params}, squeeze(count, 0), state=stated)
 
 
 def _batch_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:

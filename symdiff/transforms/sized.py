@@ -47,6 +47,7 @@ from symdiff.transforms.bodies import (
     bound_symbol,
     replaced,
 )
+from symdiff.transforms.continuous import Stated
 from symdiff.transforms.packing import packed, unpacked
 
 if TYPE_CHECKING:
@@ -97,10 +98,10 @@ class Sized(WithBodies):
     each count; an operand without them is common to all counts.
 
     ``hold`` builds the form for batches, if there is one.  Without it each element of a batch runs
-    by itself.
+    by itself.  ``state`` builds the same value as a formula for texts, if there is one.
     """
 
-    __slots__ = ("hold", "inner", "own", "symbols")
+    __slots__ = ("hold", "inner", "own", "state", "symbols")
     name = "sized"
     symbols: tuple[Expr, ...]
 
@@ -110,8 +111,15 @@ class Sized(WithBodies):
         symbols: tuple[Expr, ...],
         own: Length,
         hold: Callable[[], Held | None] | None,
+        state: Callable[[], Stated | None] | None = None,
     ) -> None:
         self.inner, self.symbols, self.own, self.hold = inner, symbols, own, hold
+        self.state = state
+
+    @cached_property
+    def stated(self) -> Stated | None:
+        """The value as a formula for texts, or None without one."""
+        return self.state() if self.state is not None else None
 
     @cached_property
     def held(self) -> Held | None:
@@ -156,7 +164,14 @@ class Sized(WithBodies):
             place = {**fresh, **dict(zip(self.symbols, symbols, strict=True))}
             return path.replaced(place, {**sizes, str(self.own): renamed})
 
-        return sized_op(inner, symbols, renamed, held)
+        def stated() -> Stated | None:
+            of = self.stated
+            if of is None:
+                return None
+            place = {x: named_dummy(x.name, bound(x.shape, sizes), x.dtype) for x in of.operands}
+            return of.replaced({**place, **dict(zip(self.symbols, symbols, strict=True))}, sizes)
+
+        return sized_op(inner, symbols, renamed, held, stated)
 
     def beside(self, shape: Shape) -> tuple[Expr, Length]:
         """The inner expression, and its length under a name that the shape does not contain."""
@@ -190,6 +205,7 @@ def sized_op(
     symbols: Sequence[Expr],
     own: Length,
     hold: Callable[[], Held | None] | None = None,
+    state: Callable[[], Stated | None] | None = None,
 ) -> Sized:
     """The op of an expression over any symbols, with a length of any name.
 
@@ -206,7 +222,20 @@ def sized_op(
         path = hold() if hold is not None else None
         return None if path is None else path.replaced(place, sizes)
 
-    return intern_op(key, lambda: Sized(inner, own_symbols, name, held if hold else None))
+    def stated() -> Stated | None:
+        of = state() if state is not None else None
+        if of is None:
+            return None
+        # A symbol that the expression lost must not meet a common symbol of the same name.
+        fresh = {x: named_dummy(x.name, x.shape, x.dtype) for x in of.operands if x not in place}
+        return of.replaced({**fresh, **place}, {})
+
+    def made() -> Sized:
+        return Sized(
+            inner, own_symbols, name, held if hold else None, stated if state is not None else None
+        )
+
+    return intern_op(key, made)
 
 
 def sized(
@@ -215,17 +244,19 @@ def sized(
     operands: Mapping[Expr, Expr],
     count: Expr,
     hold: Callable[[], Held | None] | None = None,
+    state: Callable[[], Stated | None] | None = None,
 ) -> Expr:
     """``inner`` with operands by symbol, and with the value of ``count`` for the length ``own``.
 
-    ``hold`` returns the same expression for larger lengths, over the same symbols.
+    ``hold`` returns the same expression for larger lengths, over the same symbols.  ``state``
+    returns a formula for texts.
     """
     if is_zero(inner):
         return full(count.shape + inner.shape, 0)
     # A simplification may have removed symbols: their operands are not needed.
     there = set(topological([inner]))
     used = [x for x in operands if x in there]
-    return opaque(sized_op(inner, used, own, hold), count, *[operands[x] for x in used])
+    return opaque(sized_op(inner, used, own, hold, state), count, *[operands[x] for x in used])
 
 
 class SizedRule(JointStatement):
@@ -258,7 +289,10 @@ class SizedRule(JointStatement):
             tangent = pushforward(topological([of.inner]), [of.inner], seeds)[0]
             return of.of(full(axes + inner.shape, 0) if tangent is None else tangent.expr)
 
-        derivative = sized(flow.expr, fresh, operands, count, held)
+        def stated() -> Stated | None:
+            return None if op.stated is None else op.stated.pushed(seeds, axes + inner.shape)
+
+        derivative = sized(flow.expr, fresh, operands, count, held, op.state and stated)
         marked = flow.mark or any(t.mark for t in tangents.values())
         return [Flow(exchanged(derivative, count.ndim, lead), DEEP if marked else NONE)]
 
@@ -290,7 +324,12 @@ class SizedRule(JointStatement):
             pairs = zip(flows, shapes, strict=True)
             return of.of(packed([full(shape, 0) if x is None else x.expr for x, shape in pairs]))
 
-        path = sized(packed([flow.expr for flow in met.values()]), fresh, operands, count, held)
+        def stated() -> Stated | None:
+            of = [symbols[k] for k in met]
+            return None if op.stated is None else op.stated.pulled(of, shapes, seeds)
+
+        cotangents = packed([flow.expr for flow in met.values()])
+        path = sized(cotangents, fresh, operands, count, held, op.state and stated)
         parts = zip(met, unpacked(path, shapes), strict=True)
         return {k: Flow(rule._sum_to_operand(k, part, lead), mark) for k, part in parts}
 
