@@ -762,6 +762,7 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 def _base(x: Piece) -> str:
     """A matrix before an exponent, in brackets if it has an exponent or needs them."""
     closed = x.level == ATOM and "^" not in x.text.rpartition(")")[2]
+    closed = closed or (x.level == ATOM and bool(x.cells) and x.text.endswith("{bmatrix}"))
     return x.text if closed else rf"\left({x.text}\right)"
 
 

@@ -442,7 +442,11 @@ def _formula_line(expr: Expr, left: str, notation: Notation, full: bool) -> str:
     if not (full or is_within(expr, notation.nodes)):
         body = notation.remark(extent(expr))
         return notation.line(left, [], Piece(body)) if left else body
-    *parts, line = _complete_form(expr, notation, None, left)[0]
+    if ops.is_spread(expr.op):  # a side of equal elements: ones(3)
+        graph = Graph(topological([expr]), notation)
+        *parts, line = _lines_with_names(graph, [expr], (), notation.fits, left)
+    else:
+        *parts, line = _complete_form(expr, notation, None, left)[0]
     return notation.one_line([line, *parts])
 
 

@@ -11,7 +11,7 @@ element of a sequence, ``u(2)`` a value of a function, ``x*`` a solution.
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain, count
+from itertools import chain, combinations, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,18 +20,25 @@ from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pushforward
 from symdiff.display.forms import Index, length_of
 from symdiff.display.normal_form import regrouped
-from symdiff.display.reading import components, reading
-from symdiff.errors import Unsupported
+from symdiff.display.reading import components, reading, stacked
+from symdiff.exact.components import filled
 from symdiff.functions.indexing import getitem
 from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.shaping import concat, expand_dims, reshape
 from symdiff.graph import ops
-from symdiff.graph.algebra import as_numeric, combine, opaque, size
+from symdiff.graph.algebra import as_numeric, combine, opaque, scale, size
 from symdiff.graph.axis_lengths import names as length_names
 from symdiff.graph.bound_lengths import with_lengths
 from symdiff.graph.contraction import contract
 from symdiff.graph.expr import is_within, rebuild
-from symdiff.graph.leaves import as_expr, full, named_dummy, number_node, number_of
+from symdiff.graph.leaves import (
+    as_expr,
+    full,
+    named_dummy,
+    number_node,
+    number_of,
+    split_coefficient,
+)
 from symdiff.graph.lengths import Length, product
 from symdiff.graph.node import topological
 from symdiff.opaque_ops.matrices import Solve
@@ -431,19 +438,24 @@ class System:
         return rows[0] if count == 1 else concat(rows, axis=lead)
 
     def _time_text(self, times: Expr, j: int) -> str:
-        number = number_of(getitem(times, j)) if not isinstance(times.op, ops.Constant) else None
-        if isinstance(times.op, ops.Constant):
-            number = times.op.value[j].item()
+        """The time with index j: a number, an element of a symbol, or a name."""
+        table = times
+        while isinstance(table.op, ops.Barrier):
+            (table,) = table.args
+        if isinstance(table.op, ops.Constant):
+            return number_text(table.op.value[j].item())
+        if isinstance(table.op, ops.Symbol):
+            return f"{table.name}[{j}]"
+        time = components(getitem(times, j))
+        time = getitem(times, j) if time is None else time
+        number = number_of(time)
         if number is not None:
             return number_text(number)
-        time = getitem(times, j)
-        if isinstance(times.op, ops.Symbol):
-            return f"{times.name}[{j}]"
-        if isinstance(time.op, ops.Symbol):
-            return time.name
-        if (time, "", 0) not in self._elements:
-            self._elements[time, "", 0] = self._named_value(time)
-        return self._elements[time, "", 0].name
+        if not isinstance(time.op, ops.Symbol):
+            if (time, "", 0) not in self._elements:
+                self._elements[time, "", 0] = self._named_value(time)
+            time = self._elements[time, "", 0]
+        return str(time.op.name)
 
     def _equation(
         self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]
@@ -458,6 +470,9 @@ class System:
     ) -> None:
         equation = self._equation(node, op, around)
         equation.open(self)
+        for number in reversed(range(len(op.orders))):  # names in the order of reading
+            for orders in combinations(op.orders, number):
+                equation.name(self, orders)
         slope, start = equation.slope(self, op.orders), equation.start(op.orders)
         parts: list[list[Token]] = []
         if op.orders:
@@ -706,7 +721,7 @@ def _operands_at(node: Expr, offset: int) -> _At | None:
 
 
 def _simplified(expr: Expr) -> Expr:
-    """Systems of one equation as quotients; small formulas by their elements."""
+    """Systems of one equation as quotients; a scalar by its elements."""
     nodes = topological([expr])
     if not any(isinstance(node.op, Solve) for node in nodes):
         return expr
@@ -715,11 +730,23 @@ def _simplified(expr: Expr) -> Expr:
         args = tuple([done[x] for x in node.args])
         if isinstance(node.op, Solve) and args[0].shape == (1, 1):
             done[node] = args[1] / getitem(args[0], (0, 0))
+        elif isinstance(node.op, Solve) and args[1].ndim == 2:
+            done[node] = _with_positive_side(node, *args)
         else:
             done[node] = rebuild(node, args) if args else node
     value = done[expr]
-    try:
-        parts = components(value) if not value.shape else None
-    except Unsupported:
-        parts = None
+    parts = components(value) if not value.shape else None
     return value if parts is None else parts
+
+
+def _with_positive_side(node: Expr, matrix: Expr, side: Expr) -> Expr:
+    """The solution of a linear system, with the sign of a negative right side in front."""
+    parts = components(side)
+    if parts is None:
+        return rebuild(node, (matrix, side))
+    flat = parts.ravel().tolist()
+    coefficients = [split_coefficient(x)[0] for x in flat]
+    if any(c > 0 for c in coefficients) or not any(c < 0 for c in coefficients):
+        return rebuild(node, (matrix, side))
+    positive = filled(parts.shape, [scale(-1, x) for x in flat])
+    return scale(-1, rebuild(node, (matrix, stacked(positive))))

@@ -28,7 +28,7 @@ from symdiff.display.forms import (
 )
 from symdiff.display.matrices import Chain, chain
 from symdiff.display.notation import AND, ATOM, COMPARE, OR, POWER, PRODUCT, Notation, Piece
-from symdiff.display.reading import components, factors, rearrangement, repeated
+from symdiff.display.reading import components, factors, rearrangement, repeated, stacked
 from symdiff.functions.indexing import getitem
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES, size
@@ -96,7 +96,9 @@ def _system(x: Expr) -> tuple[Expr, Expr] | None:
     """The matrix and vector of a linear system whose solution is the node's column, or None."""
     if not isinstance(x.op, opaque_ops.Solve) or x.ndim != 2 or x.shape[-1] != 1:
         return None
-    return x.args[0], getitem(x.args[1], (slice(None), 0))
+    column = getitem(x.args[1], (slice(None), 0))
+    listed = components(column) if is_stack(x.args[1]) else None
+    return x.args[0], column if listed is None else stacked(listed)
 
 
 def _number(c: Any, notation: Notation) -> Piece:
@@ -133,6 +135,16 @@ class WithoutForm(Exception):  # no error: the node gets a name
     def __init__(self, node: Expr) -> None:
         super().__init__()
         self.node = node
+
+
+def _sequences_last(powers: Powers) -> Powers:
+    """The factors with elements of sequences after other symbols: ``r*b[k]``."""
+    places = [k for k, (x, _) in enumerate(powers) if isinstance(x.op, ops.Symbol)]
+    symbols = sorted([powers[k] for k in places], key=lambda power: power[0].op.name.endswith("]"))
+    ordered = list(powers)
+    for k, power in zip(places, symbols, strict=True):
+        ordered[k] = power
+    return ordered
 
 
 class Writer:
@@ -203,7 +215,7 @@ class Writer:
         return flat and isinstance(node.op, ops.Product) and node.dtype is float
 
     def _flat_product(self, node: Expr) -> Form:
-        powers = self._book.sorted_factors(flat_factors(node, self.is_named))
+        powers = _sequences_last(self._book.sorted_factors(flat_factors(node, self.is_named)))
         notation = self.notation
 
         def build(pieces: list[Piece]) -> Piece:

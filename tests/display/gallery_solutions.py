@@ -9,6 +9,7 @@ The rules of the rows:
   A loop that runs backwards has a falling range.
 - A loop with a condition has n steps, and n is defined by the condition that fails.
 - The solution of a differential equation is u, a sensitivity s.
+- Factors and terms have the order of ``gallery_books``; elements of sequences follow parameters.
 - Letters of the formula's own symbols are skipped: the user's ``a`` makes the recurrence b.
 """
 
@@ -108,11 +109,11 @@ AVERAGE = "b[0] = 0, b[k + 1] = a*x[k] + b[k]*(1 - a) for k = 0, ..., 4"
 AVERAGE_LATEX = r"b_0 = 0, b_{k+1} = a x_k + b_k \left(1 - a\right), k = 0, \ldots, 4"
 SERIES = "b[0] = 1, b[k + 1] = a*b[k] + k for k = 0, ..., 4"
 SERIES_LATEX = r"b_0 = 1, b_{k+1} = a b_k + k, k = 0, \ldots, 4"
-BABYLON = "b[0] = a, b[k + 1] = b[k]/2 + a/(2*b[k]) for k = 0, ..., n - 1"
-BABYLON_LATEX = r"b_0 = a, b_{k+1} = \frac{b_k}{2} + \frac{a}{2 b_k}, k = 0, \ldots, n - 1"
+BABYLON = "b[0] = a, b[k + 1] = a/(2*b[k]) + b[k]/2 for k = 0, ..., n - 1"
+BABYLON_LATEX = r"b_0 = a, b_{k+1} = \frac{a}{2 b_k} + \frac{b_k}{2}, k = 0, \ldots, n - 1"
 STOPS = "n is the first k where abs(b[k]**2 - a) > 1e-12 fails"
 STOPS_LATEX = (
-    r"n \text{ is the first } k \text{ where } \left|{b_k^2 - a}\right| > 1.0 \cdot 10^{-12}"
+    r"n \text{ is the first } k \text{ where } \left|{b_k^2 - a}\right| > 1 \cdot 10^{-12}"
     r" \text{ fails}"
 )
 DECAY = "u' = -alpha*u, u(0) = y0"
@@ -243,11 +244,11 @@ SOLUTIONS = table(
             "a, x 5",
             lambda a, x: sd.diff(moving_average(a, x), a),
             "b[4]\nwhere b[0] = x[0] - c[0], "
-            "b[k + 1] = b[k]*(1 - a) + x[k + 1] - c[k + 1] for k = 0, ..., 3\n"
+            "b[k + 1] = b[k]*(1 - a) - c[k + 1] + x[k + 1] for k = 0, ..., 3\n"
             "and c[0] = 0, c[k + 1] = a*x[k] + c[k]*(1 - a) for k = 0, ..., 4",
             below(
                 "b_4",
-                r"b_0 = x_0 - c_0, b_{k+1} = b_k \left(1 - a\right) + x_{k+1} - c_{k+1},"
+                r"b_0 = x_0 - c_0, b_{k+1} = b_k \left(1 - a\right) - c_{k+1} + x_{k+1},"
                 r" k = 0, \ldots, 3",
                 r"c_0 = 0, c_{k+1} = a x_k + c_k \left(1 - a\right), k = 0, \ldots, 4",
             ),
@@ -284,13 +285,13 @@ SOLUTIONS = table(
             lambda a: sd.diff(babylon(a), a),
             "b[n]\nwhere b[0] = 1, "
             "b[k + 1] = b[k]/2 - a*b[k]/(2*c[k]**2) + 1/(2*c[k]) for k = 0, ..., n - 1\n"
-            "and c[0] = a, c[k + 1] = c[k]/2 + a/(2*c[k]) for k = 0, ..., n - 1\n"
+            "and c[0] = a, c[k + 1] = a/(2*c[k]) + c[k]/2 for k = 0, ..., n - 1\n"
             "and n is the first k where abs(c[k]**2 - a) > 1e-12 fails",
             below(
                 "b_n",
                 r"b_0 = 1, b_{k+1} = \frac{b_k}{2} - \frac{a b_k}{2 c_k^2} + \frac{1}{2 c_k},"
                 r" k = 0, \ldots, n - 1",
-                r"c_0 = a, c_{k+1} = \frac{c_k}{2} + \frac{a}{2 c_k}, k = 0, \ldots, n - 1",
+                r"c_0 = a, c_{k+1} = \frac{a}{2 c_k} + \frac{c_k}{2}, k = 0, \ldots, n - 1",
                 STOPS_LATEX.replace("b_k", "c_k"),
             ),
         ),
@@ -383,11 +384,11 @@ SOLUTIONS = table(
             "a",
             nested,
             "b[4]\nwhere b[0] = 1, b[k + 1] = b[k]*c[3] for k = 0, ..., 3\n"
-            "and c[0] = b[k], c[l + 1] = sin(c[l]) + a for l = 0, ..., 2",
+            "and c[0] = b[k], c[l + 1] = a + sin(c[l]) for l = 0, ..., 2",
             below(
                 "b_4",
                 r"b_0 = 1, b_{k+1} = b_k c_3, k = 0, \ldots, 3",
-                r"c_0 = b_k, c_{l+1} = \sin\left(c_l\right) + a, l = 0, \ldots, 2",
+                r"c_0 = b_k, c_{l+1} = a + \sin\left(c_l\right), l = 0, \ldots, 2",
             ),
         ),
     },
