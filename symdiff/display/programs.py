@@ -18,7 +18,7 @@ import numpy as np
 
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pushforward
-from symdiff.display.forms import Index, length_of
+from symdiff.display.forms import Condition, Index, from_front, length_of, simplified
 from symdiff.display.normal_form import regrouped
 from symdiff.display.reading import components, reading, stacked
 from symdiff.exact.components import filled
@@ -26,10 +26,10 @@ from symdiff.functions.indexing import getitem
 from symdiff.functions.rearranging import moveaxis
 from symdiff.functions.shaping import concat, expand_dims, reshape
 from symdiff.graph import ops
-from symdiff.graph.algebra import as_numeric, combine, opaque, scale, size
+from symdiff.graph.algebra import as_numeric, combine, linear, opaque, scale, size
 from symdiff.graph.axis_lengths import names as length_names
 from symdiff.graph.bound_lengths import with_lengths
-from symdiff.graph.contraction import contract
+from symdiff.graph.contraction import broadcast_to, contract
 from symdiff.graph.expr import is_within, rebuild
 from symdiff.graph.leaves import (
     as_expr,
@@ -220,7 +220,8 @@ class System:
         """The value of a node in terms of new symbols; it may contain other nodes."""
         op = node.op
         if isinstance(op, Sized) and not node.args[0].shape:
-            return self._inlined(node, op)
+            if op.stated is not None or _mesh_of(node) is None:
+                return self._inlined(node, op)
         if isinstance(op, ContinuousSolution):
             return self._at_times(node, op, around)
         if isinstance(op, Fold):
@@ -240,12 +241,10 @@ class System:
     def _inlined(self, node: Expr, op: Sized) -> Expr:
         """The inner expression over the operands, with a name for its length."""
         values = dict(zip(op.symbols, node.args[1:], strict=True))
-        mesh = next((x for x in topological([node.args[0]]) if isinstance(x.op, Mesh)), None)
+        mesh = _mesh_of(node)
         if op.stated is not None and mesh is not None:
             operands = list(mesh.args)
-            mesh_op = mesh.op
-            assert isinstance(mesh_op, Mesh)
-            if mesh_op.sensitivities:  # the first row of the start belongs to y
+            if mesh.op.sensitivities:  # type: ignore[attr-defined]  # the first row belongs to y
                 shape = next(x.shape for x, k in op.stated.operands.items() if k == 0)
                 operands[0] = reshape(getitem(operands[0], 0), shape)
             lost = {x: operands[k] for x, k in op.stated.operands.items()}
@@ -270,8 +269,12 @@ class System:
             self._define_solution(node, op, name, around)
         elif isinstance(op, ContinuousSolution):
             self._define_function(node, op, name, around)
+        elif isinstance(op, Sized) and _mesh_of(node) is not None:
+            words = " has results of differential equations, along the times of a solver"
+            self.clauses.append(Clause([[Name(name), Words(words)]]))
         elif isinstance(op, Steps | Sized):
-            words = " has the results of loops with their own numbers of rounds"
+            what = "numbers of rounds" if isinstance(op, Steps) else "results"
+            words = f" has the {what} of loops that run side by side"
             self.clauses.append(Clause([[Name(name), Words(words)]]))
         elif isinstance(op, Mesh):
             words = " has the times that a solver of differential equations chooses"
@@ -323,9 +326,10 @@ class System:
         current = named_dummy(now, op.carry.shape)
         values = {op.carry: current, **dict(zip(op.params, params, strict=True))}
         where = len(self.clauses)
-        values.update({x: self._element(value, k) for x, value in zip(op.xs, xs, strict=True)})
-        step = self._translated(replaced([op.body], values)[0], inner)
         n, first, last = length_of(op.length), Index((), 0), length_of(op.length) + -1
+        pairs = zip(op.xs, xs, strict=True)
+        values.update({x: self._element(value, k, last) for x, value in pairs})
+        step = self._translated(replaced([op.body], values)[0], inner)
         begins = f"{name}[{_text(n)}]" if op.reverse else f"{name}[0]"
         over = Range(k, last, first) if op.reverse else Range(k, first, last)
         parts: list[list[Token]] = [[Equation(begins, start)], [Equation(then, step)]]
@@ -366,8 +370,8 @@ class System:
         tokens: list[Token] = [Name(name), Words(" is the first "), Name(k), Words(" where ")]
         self.clauses.append(Clause([[*tokens, Formula(condition), Words(" fails")]]))
 
-    def _element(self, x: Expr, k: str) -> Expr:
-        """The element of an array at index k of its first axis, as a formula."""
+    def _element(self, x: Expr, k: str, last: Index) -> Expr:
+        """The element of an array at index k of its first axis, as a formula; k ends at ``last``."""
         done: dict[tuple[Expr, int], Expr] = {}
         stack = [(x, 0)]
         while stack:
@@ -375,7 +379,7 @@ class System:
             if (node, offset) in done:
                 stack.pop()
                 continue
-            inner = _operands_at(node, offset)
+            inner = _operands_at(node, offset, last)
             if inner is None:
                 done[node, offset] = self._leaf_element(node, k, offset)
                 continue
@@ -460,9 +464,10 @@ class System:
     def _equation(
         self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]
     ) -> _Equation:
-        key = op.outputs, op.x, op.params, node.args
+        args = tuple([self._translated(x, around) for x in node.args])
+        key = op.outputs, op.x, op.params, args
         if key not in self._bases:
-            self._bases[key] = _Equation(node, around)
+            self._bases[key] = _Equation(opaque(op, *args), around)
         return self._bases[key]
 
     def _define_function(
@@ -542,6 +547,7 @@ class _Equation:
         for k, x in list(self.operands.items()):
             others = set().union(*[symbols[j] for j in by if j != k])
             alone = isinstance(x.op, ops.Symbol) and not (k in by and symbols[k] & others)
+            alone = alone and x.op.name.rstrip("*").isidentifier()
             if (k in by or symbols[k] & others) and not alone:
                 self.operands[k] = system._named_value(x)
 
@@ -625,6 +631,12 @@ def _outermost_programs(expr: Expr) -> list[Expr]:
     return [*found]
 
 
+def _mesh_of(node: Expr) -> Expr | None:
+    """The node with the times of a solver on which the number of rounds depends, or None."""
+    count = node.args[0]
+    return next((x for x in topological([count]) if isinstance(x.op, Mesh)), None)
+
+
 def _free_symbols(expr: Expr) -> set[Expr]:
     return {x for x in topological([expr]) if isinstance(x.op, ops.Symbol)}
 
@@ -682,8 +694,11 @@ class _At(NamedTuple):
     build: Callable[[Sequence[Expr]], Expr]
 
 
-def _operands_at(node: Expr, offset: int) -> _At | None:
-    """How the element of a node comes from elements of operands; None if it does not."""
+def _operands_at(node: Expr, offset: int, last: Index) -> _At | None:
+    """How the element of a node comes from elements of operands; None if it does not.
+
+    The element has the index ``k + offset`` for k from 0 to ``last``.
+    """
     op = node.op
     if not node.args:
         return None
@@ -691,17 +706,20 @@ def _operands_at(node: Expr, offset: int) -> _At | None:
         (x,) = node.args
         if not node.shape[1:]:
             return _At([None], lambda args: args[0])
-        return _At([None], lambda args: full(node.shape[1:], x))
+        return _At([None], lambda args: broadcast_to(x, node.shape[1:]))
     if isinstance(op, ops.Sum | ops.Product | ops.Pointwise | ops.Strong | ops.Barrier):
         return _At([(x, offset) for x in node.args], lambda args: rebuild(node, tuple(args)))
+    if isinstance(op, ops.Slice | ops.Unslice) and len(op.steps) < node.ndim:
+        return _At([(node.args[0], offset)], lambda args: rebuild(node, tuple(args)))
     if isinstance(op, ops.Slice):
-        (start, _, step), *rest = op.steps
-        whole = [tuple(x) for x in rest] == [(0, dim, 1) for dim in op.before[1:]]
-        if len(op.steps) == node.ndim and step == 1 and isinstance(start, int) and start >= 0:
-            if rest and not whole and node.shape[1:] != node.args[0].shape[1:]:
-                return None
-            return _At([(node.args[0], offset + start)], lambda args: args[0])
-        return None
+        start, step = op.steps[0][0], op.steps[0][2]
+        if step != 1 or not isinstance(start, int) or start < 0:
+            return None
+        inner = ops.slice_op(op.before[1:], op.steps[1:], op.after[1:])
+        apply = (lambda args: linear(inner, args[0])) if op.steps[1:] else (lambda args: args[0])
+        return _At([(node.args[0], offset + start)], apply)
+    if isinstance(op, ops.Unslice):
+        return _written_at(node, op, offset, last)
     if isinstance(op, ops.Contract) and op.out.count(op.out[0]) == 1:
         first = op.out[0]
         if any(first in word[1:] for word in op.letters):
@@ -718,6 +736,25 @@ def _operands_at(node: Expr, offset: int) -> _At | None:
 
         return _At(places, build)
     return None
+
+
+def _written_at(node: Expr, op: ops.Unslice, offset: int, last: Index) -> _At | None:
+    """How the element of an array with written zeros comes from its operand."""
+    start, step = op.steps[0][0], op.steps[0][2]
+    if step != 1:
+        return None
+    first, count = from_front(start, op.before[0]), length_of(op.after[0])
+    below = simplified(Condition(last + offset, "<", first)) is True
+    above = simplified(Condition(Index((), offset), ">=", first + count)) is True
+    if below or above:
+        return _At([None] * len(node.args), lambda args: full(node.shape[1:], 0))
+    begins = simplified(Condition(Index((), offset), ">=", first)) is True
+    ends = simplified(Condition(last + offset, "<", first + count)) is True
+    if not (begins and ends) or first.terms:
+        return None
+    inner = ops.unslice_op(op.before[1:], op.steps[1:], op.after[1:])
+    apply = (lambda args: linear(inner, args[0])) if op.steps[1:] else (lambda args: args[0])
+    return _At([(node.args[0], offset - first.const)], apply)
 
 
 def _simplified(expr: Expr) -> Expr:

@@ -137,14 +137,16 @@ class WithoutForm(Exception):  # no error: the node gets a name
         self.node = node
 
 
-def _sequences_last(powers: Powers) -> Powers:
-    """The factors with elements of sequences after other symbols: ``r*b[k]``."""
-    places = [k for k, (x, _) in enumerate(powers) if isinstance(x.op, ops.Symbol)]
-    symbols = sorted([powers[k] for k in places], key=lambda power: power[0].op.name.endswith("]"))
-    ordered = list(powers)
-    for k, power in zip(places, symbols, strict=True):
-        ordered[k] = power
-    return ordered
+def _named_values_last(powers: Powers) -> Powers:
+    """The factors with names of loops and solutions after users' symbols: ``r*b[k]``."""
+    symbols: dict[int, ops.Symbol] = {}
+    for k, (x, _) in enumerate(powers):
+        element = element_of(x)
+        op = (x if element is None or x.shape else element[0]).op
+        if isinstance(op, ops.Symbol):
+            symbols[k] = op
+    moved = iter(sorted(symbols, key=lambda k: symbols[k].dummy))
+    return [powers[next(moved)] if k in symbols else power for k, power in enumerate(powers)]
 
 
 class Writer:
@@ -215,7 +217,7 @@ class Writer:
         return flat and isinstance(node.op, ops.Product) and node.dtype is float
 
     def _flat_product(self, node: Expr) -> Form:
-        powers = _sequences_last(self._book.sorted_factors(flat_factors(node, self.is_named)))
+        powers = _named_values_last(self._book.sorted_factors(flat_factors(node, self.is_named)))
         notation = self.notation
 
         def build(pieces: list[Piece]) -> Piece:

@@ -82,6 +82,8 @@ def value(text: str, names: dict[str, Any], shape: tuple[int, ...] = ()) -> Any:
     first, _, rest = text.partition("\nwhere ")
     *parts, result = first.split("\n")
     lines = Lines(rest.split("\nand ") if rest else [], names)
+    # A length of a test may have the name that the text gives to a number of steps.
+    lines.names = {name: x for name, x in names.items() if name not in lines.clauses}
     return lines.value(" with ".join([result, ", ".join(parts)] if parts else [result]), shape)
 
 
@@ -155,7 +157,9 @@ class _Minimum(_Clause):
         def cost(x: Any) -> Any:
             return float(lines.inside(**{name: x.reshape(start.shape)}).value(objective))
 
-        return optimize.minimize(cost, start.ravel(), tol=1e-14).x.reshape(start.shape)
+        exact = {"xatol": 1e-9, "fatol": 1e-15}
+        found = optimize.minimize(cost, start.ravel(), method="Nelder-Mead", options=exact)
+        return found.x.reshape(start.shape)
 
 
 class _Linear(_Clause):
