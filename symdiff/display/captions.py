@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from symdiff import opaque_ops
 from symdiff.display.notation import PLAIN, decimal
+from symdiff.display.programs import is_program
 from symdiff.graph import ops
 from symdiff.graph.axes import letter_name, shape_text
 from symdiff.graph.formula_nodes import is_decision, over_formula
 from symdiff.scalars.vocabulary import FACTS, Facts
+from symdiff.transforms.scans import Looped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,8 +100,18 @@ def caption(node: Expr) -> str:
         return written(node, op)
     if not node.args:
         return op.name
+    if is_program(node):
+        return _call(_program(op), len(node.args), [])
     name, parameters = op.called(node.shape)
     return _call(name, len(node.args), parameters)
+
+
+def _program(op: Op) -> str:
+    """What a loop or a solution is; its body would not fit, and its text has the equations."""
+    if isinstance(op, Looped):
+        return f"recurrence of {op.length} steps"
+    names = {"mesh": "times of a solver", "sized": "loop", "steps": "number of rounds"}
+    return names.get(op.name, op.name)
 
 
 # Operands -----------------------------------------------------------------------------------------

@@ -308,7 +308,7 @@ class Notation:
         if index and array.leaf and (value := _VALUE.fullmatch(array.text)):
             return Piece(f"{value.group(1)}[{places}]{value.group(2)}", leaf=True)  # u[0](2)
         if index and array.leaf and array.text.endswith("]"):
-            return Piece(f"{array.text[:-1]},{places}]", leaf=True)  # b[k,0]
+            return Piece(f"{array.text[:-1]},{places.replace(' ', '')}]", leaf=True)  # b[k,0]
         return Piece(f"{self.wrapped(array, ATOM)}[{places}]", leaf=array.leaf) if index else array
 
     def sliced(self, x: Piece, steps: Sequence[int | str], ndim: int) -> Piece:
@@ -578,9 +578,14 @@ class Notation:
     def partial(self, function: str, by: Sequence[tuple[str, int]]) -> str:
         """The derivative of a function by names with orders: ``du/da``, ``d2u/(da db)``."""
         total = sum(n for _, n in by)
-        below = " ".join(f"d{name}{n if n > 1 else ''}" for name, n in by)
+        names: list[str] = []
+        for name, n in by:
+            if n > 1 and name.isidentifier() and not name[-1].isdigit():
+                names.append(f"d{name}{n}")
+            else:
+                names += [f"d{name}"] * n
         above = f"d{total if total > 1 else ''}{function}"
-        return f"{above}/({below})" if len(by) > 1 else f"{above}/{below}"
+        return f"{above}/({' '.join(names)})" if len(names) > 1 else f"{above}/{names[0]}"
 
     def values(self, index: str, first: str, last: str) -> str:
         """The values of an index: ``k = 0, ..., n - 1``."""

@@ -373,9 +373,7 @@ def _write_named(
     return definitions, result, set(order) - wanted
 
 
-def _result_line(
-    graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], left: str
-) -> str:
+def _result_line(graph: Graph, roots: Sequence[Expr], shape: tuple[int, ...], left: str) -> str:
     if not shape:
         return _line(graph, roots[0], left)
     pieces = [_piece(graph, root, None) for root in roots]
@@ -439,15 +437,16 @@ def _token_text(token: Token, notation: Notation, full: bool) -> Piece:
 
 def _formula_line(expr: Expr, left: str, notation: Notation, full: bool) -> str:
     """A formula of a clause, after the name that it defines, in one line."""
+    instead = notation.line(left, [], Piece(notation.remark(extent(expr))))
     if not (full or is_within(expr, notation.nodes)):
-        body = notation.remark(extent(expr))
-        return notation.line(left, [], Piece(body)) if left else body
-    if ops.is_spread(expr.op):  # a side of equal elements: ones(3)
+        return instead
+    if ops.is_spread(expr.op) and not left:  # a side of equal elements: ones(3)
         graph = Graph(topological([expr]), notation)
         *parts, line = _lines_with_names(graph, [expr], (), notation.fits, left)
     else:
         *parts, line = _complete_form(expr, notation, None, left)[0]
-    return notation.one_line([line, *parts])
+    whole = notation.one_line([line, *parts])
+    return whole if full or len(whole) <= _CHARACTERS else instead
 
 
 # Matrices of derivatives --------------------------------------------------------------------------

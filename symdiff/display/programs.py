@@ -18,8 +18,9 @@ import numpy as np
 
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pushforward
-from symdiff.display.forms import Condition, Index, from_front, length_of, simplified
+from symdiff.display.forms import Condition, Index, element_of, from_front, length_of, simplified
 from symdiff.display.normal_form import regrouped
+from symdiff.display.notation import PLAIN
 from symdiff.display.reading import components, reading, stacked
 from symdiff.exact.components import filled
 from symdiff.functions.indexing import getitem
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 
 # The letters tried for names, in this order; then the first of them with numbers.
 _SOLUTIONS, _SEQUENCES, _FUNCTIONS = "xyzw", "abcdfgh", "uvwyz"
-_SENSITIVITIES, _HIGHER, _VALUES = "srq", "vwz", "qdgh"
+_SENSITIVITIES, _HIGHER, _VALUES = "srq", "vwz", "qphg"
 _INDICES, _COUNTS, _TIMES = "klmpqr", "nmNM", ("t", "tau")
 # The most requested times that are shown one by one, and the largest formulas that are regrouped.
 _LISTED, _SMALL = 16, 300
@@ -319,9 +320,13 @@ class System:
         inner = (*around, k)
         start, *operands = [self._translated(arg, around) for arg in node.args]
         xs, params = operands[: len(op.xs)], operands[len(op.xs) :]
-        now, then = (f"{name}[{k} + 1]", f"{name}[{k}]") if op.reverse else (
-            f"{name}[{k}]",
-            f"{name}[{k} + 1]",
+        now, then = (
+            (f"{name}[{k} + 1]", f"{name}[{k}]")
+            if op.reverse
+            else (
+                f"{name}[{k}]",
+                f"{name}[{k} + 1]",
+            )
         )
         current = named_dummy(now, op.carry.shape)
         values = {op.carry: current, **dict(zip(op.params, params, strict=True))}
@@ -380,6 +385,10 @@ class System:
                 stack.pop()
                 continue
             inner = _operands_at(node, offset, last)
+            if _counts_up(node):
+                index = as_numeric(named_dummy(k, (), int))
+                done[node, offset] = combine("add", [(1, index), (1, number_node(offset + 1))])
+                continue
             if inner is None:
                 done[node, offset] = self._leaf_element(node, k, offset)
                 continue
@@ -414,15 +423,15 @@ class System:
             if (node, "", 0) not in self._elements:
                 self._elements[node, "", 0] = self._named_value(node)
             node = self._elements[node, "", 0]
-        element = named_dummy(f"{node.name}[{place}]", node.shape[1:], node.dtype)
+        name = str(node.op.name)
+        name = f"{name[:-1]},{place}]" if name.endswith("]") else f"{name}[{place}]"
+        element = named_dummy(name, node.shape[1:], node.dtype)
         self._elements[key] = element
         return element
 
     # Differential equations
 
-    def _at_times(
-        self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]
-    ) -> Expr:
+    def _at_times(self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]) -> Expr:
         """The values of a solution, or of a derivative of it, at the requested times."""
         equation = self._equation(node, op, around)
         name, lead = equation.name(self, op.orders), equation.axes(op.orders)
@@ -461,9 +470,7 @@ class System:
             time = self._elements[time, "", 0]
         return str(time.op.name)
 
-    def _equation(
-        self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]
-    ) -> _Equation:
+    def _equation(self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]) -> _Equation:
         args = tuple([self._translated(x, around) for x in node.args])
         key = op.outputs, op.x, op.params, args
         if key not in self._bases:
@@ -543,17 +550,18 @@ class _Equation:
         self.time = named_dummy(system._new_name(_TIMES), ())
         self.operands = {0: first, **dict(enumerate(params, 2))}
         by = {k for orders in self.names for k in orders}
-        symbols = {k: _free_symbols(x) for k, x in self.operands.items()}
+        atoms = {k: _atoms(x) for k, x in self.operands.items()}
         for k, x in list(self.operands.items()):
-            others = set().union(*[symbols[j] for j in by if j != k])
-            alone = isinstance(x.op, ops.Symbol) and not (k in by and symbols[k] & others)
-            alone = alone and x.op.name.rstrip("*").isidentifier()
-            if (k in by or symbols[k] & others) and not alone:
+            others = _with_wholes(set().union(*[atoms[j] for j in by if j != k]))
+            shared = not _with_wholes(atoms[k]).isdisjoint(others)
+            if (k in by or shared) and not (_operand_name(x) and not (k in by and shared)):
                 self.operands[k] = system._named_value(x)
 
     def operand_name(self, k: int) -> str:
         """The name of an operand by which a derivative is taken."""
-        return str(self.operands[k].op.name)
+        name = _operand_name(self.operands[k])
+        assert name is not None
+        return name
 
     def state(self, system: System, orders: tuple[int, ...]) -> Expr:
         """The symbol of the solution or of a derivative, at one time."""
@@ -631,14 +639,44 @@ def _outermost_programs(expr: Expr) -> list[Expr]:
     return [*found]
 
 
+def _with_wholes(atoms: set[Expr]) -> set[Expr]:
+    """The atoms; where a symbol occurs as a whole, its elements count as the symbol."""
+    wholes = {x for x in atoms if x.args == ()}
+    based = {x: x if not x.args else (element_of(x) or (x,))[0] for x in atoms}
+    return {based[x] if based[x] in wholes else x for x in atoms}
+
+
 def _mesh_of(node: Expr) -> Expr | None:
     """The node with the times of a solver on which the number of rounds depends, or None."""
     count = node.args[0]
     return next((x for x in topological([count]) if isinstance(x.op, Mesh)), None)
 
 
-def _free_symbols(expr: Expr) -> set[Expr]:
-    return {x for x in topological([expr]) if isinstance(x.op, ops.Symbol)}
+def _operand_name(x: Expr) -> str | None:
+    """The name of a symbol or of an element of one; None for other expressions."""
+    element = element_of(x) if not x.shape else None
+    symbol, places = (x, []) if element is None else element
+    if not isinstance(symbol.op, ops.Symbol) or not symbol.op.name.rstrip("*").isidentifier():
+        return None
+    if any(not isinstance(k, int) or k < 0 for k in places):
+        return None
+    return f"{symbol.op.name}[{','.join(map(str, places))}]" if places else str(symbol.op.name)
+
+
+def _atoms(expr: Expr) -> set[Expr]:
+    """The symbols and the elements of symbols in an expression."""
+    atoms: set[Expr] = set()
+    stack, seen = [expr], {expr}
+    while stack:
+        node = stack.pop()
+        if _operand_name(node) is not None or isinstance(node.op, ops.Symbol):
+            atoms.add(node)
+            continue
+        for arg in node.args:
+            if arg not in seen:
+                seen.add(arg)
+                stack.append(arg)
+    return atoms
 
 
 def _normal(expr: Expr) -> Expr:
@@ -647,9 +685,8 @@ def _normal(expr: Expr) -> Expr:
 
 
 def _text(index: Index) -> str:
-    """An index of a length as a text for a name."""
-    terms = [name if c == 1 else f"{c}*{name}" for name, c in index.terms]
-    return " + ".join([*map(str, terms), *[str(index.const)] * bool(index.const or not terms)])
+    """An index of a length as a text for a name: ``n - 1``."""
+    return PLAIN.index(index).text
 
 
 def _without_fold(node: Expr, op: Fold) -> Expr:
@@ -738,6 +775,15 @@ def _operands_at(node: Expr, offset: int, last: Index) -> _At | None:
     return None
 
 
+def _counts_up(node: Expr) -> bool:
+    """Whether the node has the numbers 1, 2, .., as running sums of ones."""
+    op = node.op
+    if not isinstance(op, ops.Cumsum) or op.reverse or node.ndim != 1:
+        return False
+    (x,) = node.args
+    return ops.is_spread(x.op) and number_of(x.args[0]) == 1
+
+
 def _written_at(node: Expr, op: ops.Unslice, offset: int, last: Index) -> _At | None:
     """How the element of an array with written zeros comes from its operand."""
     start, step = op.steps[0][0], op.steps[0][2]
@@ -765,8 +811,8 @@ def _simplified(expr: Expr) -> Expr:
     done: dict[Expr, Expr] = {}
     for node in nodes:
         args = tuple([done[x] for x in node.args])
-        if isinstance(node.op, Solve) and args[0].shape == (1, 1):
-            done[node] = args[1] / getitem(args[0], (0, 0))
+        if isinstance(node.op, Solve) and args[0].shape[-2:] == (1, 1):
+            done[node] = args[1] / args[0]
         elif isinstance(node.op, Solve) and args[1].ndim == 2:
             done[node] = _with_positive_side(node, *args)
         else:

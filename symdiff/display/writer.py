@@ -137,6 +137,12 @@ class WithoutForm(Exception):  # no error: the node gets a name
         self.node = node
 
 
+def _index_from_front(step: int | str, dim: Dim) -> int | str:
+    """An index of an axis of named length, counted from the front; slices stay."""
+    counted = isinstance(step, int) and step < 0 and isinstance(dim, Length)
+    return str(dim + step) if counted else step  # type: ignore[operator]
+
+
 def _named_values_last(powers: Powers) -> Powers:
     """The factors with names of loops and solutions after users' symbols: ``r*b[k]``."""
     symbols: dict[int, ops.Symbol] = {}
@@ -480,6 +486,8 @@ class Writer:
             if not node.shape:
                 index = tuple(map(from_front, steps, x.shape))
                 return Form((Need(x, index),), lambda pieces: pieces[0])
+            if isinstance(x.op, ops.Symbol) and x.op.dummy:  # a sequence: b[n] is its last element
+                steps = [_index_from_front(k, dim) for k, dim in zip(steps, x.shape, strict=True)]
             return Form((Need(x),), lambda pieces: notation.sliced(pieces[0], steps, node.ndim))
         if not op.letters:
             length = node.shape[0]

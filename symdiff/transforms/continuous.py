@@ -97,9 +97,7 @@ class _ContinuousRule(JointStatement):
         return flows
 
 
-def _partial(
-    node: Expr, k: int
-) -> tuple[Expr, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def _partial(node: Expr, k: int) -> tuple[Expr, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """The derivative by operand k, and labels of its axes: before, of the operand, after."""
     op = node.op
     assert isinstance(op, ContinuousSolution)
@@ -152,5 +150,3 @@ class Stated(NamedTuple):
         return self._replace(
             value=packed([full(shape, 0) if x is None else x.expr for x, shape in pairs])
         )
-
-

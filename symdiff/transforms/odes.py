@@ -307,6 +307,7 @@ def _solve_on_mesh(
     stand_ins = {x: named_dummy(x.name, value.shape) for x, value in rows.items()}
     each = batched([last_step], stand_ins, times.shape[0])
     (body,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
+
     def stated() -> Stated:
         value = continuous_solution(slope, y, time, start, times, [*params])
         return Stated(value, {x: k for k, x in enumerate((start, times, *params))})

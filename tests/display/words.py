@@ -26,7 +26,15 @@ INTERNAL = {
     "atan2_derivative": "x/(x**2 + y**2)",
     "recurrence": "the sum over what comes later, with the product of what is between",
     "no_graph": "nothing",
+    "sized": "the recurrence with n steps, and the condition that n fulfils",
+    "steps": "the first k where a condition fails",
+    "mesh": "the differential equation",
+    "fold": "the recurrence",
+    "scan": "the recurrence",
+    "ode": "the differential equation",
 }
+# Names of the implementation in the text of a loop or a solution.
+BOUND = {"sized", "mesh", "lambda", "steps", "s0", "c0", "p0", "x0", "astype", "int64", "ode"}
 
 _WORD = re.compile(r"(?<![\w.])[A-Za-z]\w*(?=\(|\\left|\})")
 
@@ -34,6 +42,9 @@ _WORD = re.compile(r"(?<![\w.])[A-Za-z]\w*(?=\(|\\left|\})")
 def internal_words(written: str) -> list[str]:
     """The words of the implementation in a text or in LaTeX (without its escapes)."""
     found = [word for word in _WORD.findall(written) if word in INTERNAL]
-    # What users write of loops is what nobody has to know of running sums.
-    internal = r"delta\[|axis=-|\bindex\(" + ("" if "scan" in written else "|reverse=")
-    return found + re.findall(internal, written)
+    return found + re.findall(r"delta\[|axis=-|\bindex\(|reverse=", written)
+
+
+def bound_words(written: str) -> list[str]:
+    """The names of the implementation in the text or LaTeX of a loop or a solution."""
+    return [word for word in re.findall(r"(?<![\w\\])[A-Za-z]\w*", written) if word in BOUND]

@@ -18,8 +18,10 @@ _RECURRENCE = re.compile(r"(\w+)\[(.+?)\] = (.*), \1\[(\w+)( \+ 1)?\] = (.*?)( f
 _COUNT = re.compile(r"(\w+) is the first (\w+) where (.*) fails")
 _MINIMUM = re.compile(r"(\w+) minimizes (.*), \1 near (.*)")
 _ROOT = re.compile(r"(.*) = (.*), (\w+) near (.*)")
-_FUNCTION = re.compile(r"(?:(\w+) = d\w+/\S+, |(\w+) = d.*, )?(\w+)'(?:\((\w+)\))? = (.*), \3\((.+?)\) = (.*)")
-_VALUE = re.compile(r"(\w+) = (.*)")
+_FUNCTION = re.compile(
+    r"(?:(\w+) = d\w+/\S+, |(\w+) = d.*, )?(\w+)'(?:\((\w+)\))? = (.*), \3\((.+?)\) = (.*)"
+)
+_VALUE = re.compile(r"(\w+)(?:\[[^=]*?\])? = (.*)")
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 TIGHT = 1e-11
 
@@ -57,12 +59,17 @@ class Lines:
         """Whether a value found here holds inside loops, too."""
         return name in self.names or not self.clauses[name].groups
 
-    def value(self, text: str, shape: tuple[int, ...] = ()) -> Any:
-        """The value of a formula, with definitions of its parts behind ``with``."""
-        text, _, parts = text.partition(" with ")
-        lines = [*re.split(r", (?=t\d+(?:\[.*?\])? = )", parts)] if parts else []
+    def value(self, text: str, shape: tuple[int, ...] = (), definition: str = "") -> Any:
+        """The value of a formula, with definitions of its parts behind ``with``.
+
+        The formula may have a definition of its own.
+        """
+        body, _, parts = (definition or text).partition(" with ")
+        lines = [*re.split(r", (?=[tuvwsr]\d+(?:\[[^=]*?\])? = )", parts)] if parts else []
+        text, lines = (text, [*lines, body]) if definition else (body, lines)
+        own = {text} if definition else set()
         names = {}
-        for word in set(_WORD.findall(" ".join([text, *lines]))):
+        for word in set(_WORD.findall(" ".join([text, *lines]))) - own:
             found = self.get(word)
             if found is not None:
                 names[word] = found
@@ -96,7 +103,8 @@ class _Clause:
 
 class _Value(_Clause):
     def run(self, lines: Lines) -> Any:
-        return lines.value(self.parts[0])
+        name, line = self.parts
+        return lines.value(name, definition=line)
 
 
 class _Recurrence(_Clause):
@@ -234,7 +242,7 @@ def _clauses(lines: list[str]) -> dict[str, Any]:
             left, right, name, near = match.groups()
             found[name] = _Equation(name, left, right, near)
         elif match := _VALUE.fullmatch(line):
-            found[match.group(1)] = _Value(match.group(2))
+            found[match.group(1)] = _Value(match.group(1), line)
         else:
             linear.append(line)
     for line in linear:

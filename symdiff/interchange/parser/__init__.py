@@ -20,7 +20,15 @@ from symdiff.graph.lengths import Length
 from symdiff.interchange.parser.language import CONSTANTS
 from symdiff.interchange.parser.language import FUNCTIONS as FUNCTIONS
 from symdiff.interchange.parser.reader import Reader
-from symdiff.interchange.parser.scanner import EXACT, Line, fail, lines, normal, scan
+from symdiff.interchange.parser.scanner import (
+    EXACT,
+    Line,
+    fail,
+    lines,
+    normal,
+    refuse_equations,
+    scan,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +91,7 @@ def parse(text: str, symbols: Mapping[str, Expr] | Iterable[Expr] = ()) -> Expr:
     if len(text) > _MOST_CHARACTERS:
         reason = f"a text of {len(text)} characters; {_MOST_CHARACTERS} are the limit"
         fail(text, _MOST_CHARACTERS, reason)
+    refuse_equations(text)
     with allowance(_MOST_LISTED):
         for line in lines(text):
             result = _read_formula(text, line, names)

@@ -158,6 +158,28 @@ class Line(NamedTuple):
     stop: int
 
 
+# The equations after a formula: "where x**2 - a = 0, x near 1"; where(c, a, b) is a function.
+_EQUATIONS = re.compile(r"(?<=\s)where\s+(?![\s(])(?P<rest>.*)", re.DOTALL)
+_SOLVED = (
+    re.compile(r"(\w+) (?:near|minimizes|has|is the first)\b"),
+    re.compile(r"(\w+)(?:\[[^\]]*\]|'(?:\(\w+\))?)? = "),
+)
+SOLVED = (
+    " is a solution or a loop, which the equations after `where` define: such a text is not read "
+    "back; build the expression again, or pickle it"
+)
+
+
+def refuse_equations(text: str) -> None:
+    """Refuse the text of a formula with a solution or a loop, by the name of the first one."""
+    match = _EQUATIONS.search(text)
+    if match is not None:
+        line = match["rest"].split("\n")[0]
+        found = next((x for x in (named.search(line) for named in _SOLVED) if x), None)
+        name = found[1] if found else "a name"
+        fail(text, match.start(), f"{name[:40]}{SOLVED}")
+
+
 _DEFINITION = re.compile(r"\s*(?P<name>\w+)[^\S\n]*=(?!=)(?P<body>[^\n]*)\n")
 
 
