@@ -11,7 +11,7 @@ element of a sequence, ``u(2)`` a value of a function, ``x*`` a solution.
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain, combinations, count
+from itertools import chain, combinations, count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ from symdiff.graph.lengths import Length, product
 from symdiff.graph.node import topological
 from symdiff.opaque_ops.matrices import Solve
 from symdiff.transforms.bodies import WithBodies, replaced
-from symdiff.transforms.checkpoints import Fold, substitute_operands
+from symdiff.transforms.checkpoints import Fold
 from symdiff.transforms.continuous import ContinuousSolution
 from symdiff.transforms.integrals import Integral
 from symdiff.transforms.odes import Mesh
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from symdiff.graph.expr import Expr
-    from symdiff.graph.node import Dim
 
 # The letters tried for names, in this order; then the first of them with numbers.
 _SOLUTIONS, _SEQUENCES, _FUNCTIONS = "xyzw", "abcdfgh", "uvwyz"
@@ -153,7 +152,7 @@ class _Sequence(NamedTuple):
 
 
 def is_program(node: Expr) -> bool:
-    """Whether the node is a loop, a solution or a part of one; integrals have their own notation."""
+    """Whether the node is a loop or a solution; integrals have a notation of their own."""
     return isinstance(node.op, WithBodies) and not isinstance(node.op, Integral)
 
 
@@ -220,9 +219,8 @@ class System:
     def _value(self, node: Expr, around: tuple[str, ...]) -> Expr:
         """The value of a node in terms of new symbols; it may contain other nodes."""
         op = node.op
-        if isinstance(op, Sized) and not node.args[0].shape:
-            if op.stated is not None or _mesh_of(node) is None:
-                return self._inlined(node, op)
+        if isinstance(op, Sized) and _is_inlined(node, op):
+            return self._inlined(node, op)
         if isinstance(op, ContinuousSolution):
             return self._at_times(node, op, around)
         if isinstance(op, Fold):
@@ -376,7 +374,7 @@ class System:
         self.clauses.append(Clause([[*tokens, Formula(condition), Words(" fails")]]))
 
     def _element(self, x: Expr, k: str, last: Index) -> Expr:
-        """The element of an array at index k of its first axis, as a formula; k ends at ``last``."""
+        """The element at index k of an array's first axis as a formula; k ends at ``last``."""
         done: dict[tuple[Expr, int], Expr] = {}
         stack = [(x, 0)]
         while stack:
@@ -639,6 +637,11 @@ def _outermost_programs(expr: Expr) -> list[Expr]:
     return [*found]
 
 
+def _is_inlined(node: Expr, op: Sized) -> bool:
+    """Whether the inner expression says more than a name: not for steps of a solver."""
+    return not node.args[0].shape and (op.stated is not None or _mesh_of(node) is None)
+
+
 def _with_wholes(atoms: set[Expr]) -> set[Expr]:
     """The atoms; where a symbol occurs as a whole, its elements count as the symbol."""
     wholes = {x for x in atoms if x.args == ()}
@@ -696,14 +699,15 @@ def _without_fold(node: Expr, op: Fold) -> Expr:
 
 
 def _with_integers(x: Expr) -> Expr:
-    """An array of floats that are integers, as integers."""
-    if isinstance(x.op, ops.Constant) and x.op.value.dtype.kind == "f" and x.op.value.size:
-        if x.op.value.size <= ops.LISTED and np.all(x.op.value == np.round(x.op.value)):
-            return as_expr(x.op.value.astype(int))
+    """A number or an array of floats that are integers, as integers."""
     number = number_of(x) if not x.shape else None
     if isinstance(number, float) and number.is_integer():
         return number_node(int(number))
-    return x
+    if not isinstance(x.op, ops.Constant) or not 0 < x.op.value.size <= ops.LISTED:
+        return x
+    value = x.op.value
+    integral = value.dtype.kind == "f" and bool(np.all(value == np.round(value)))
+    return as_expr(value.astype(int)) if integral else x
 
 
 def _identity(shape: Any) -> Expr:
@@ -720,7 +724,7 @@ def _arithmetic_progression(values: Any) -> tuple[int, int] | None:
     listed = values.tolist()
     if len(listed) < 2 or any(float(x) != int(x) for x in listed):
         return None
-    steps = {int(b) - int(a) for a, b in zip(listed, listed[1:], strict=False)}
+    steps = {int(b) - int(a) for a, b in pairwise(listed)}
     return (int(listed[0]), steps.pop()) if len(steps) == 1 else None
 
 

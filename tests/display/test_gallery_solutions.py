@@ -96,7 +96,7 @@ def test_equations_of_other_programs_are_true(name):
 def test_parse_refuses_them_by_name_and_position(row, exact):
     expr = row.build()
     text = sd.text(expr, exact=exact)
-    with pytest.raises(sd.ParseError, match="^. is a solution or a loop") as caught:
+    with pytest.raises(sd.ParseError, match=r"^. is a solution or a loop") as caught:
         sd.parse(text, sd.free_symbols(expr))
     assert str(caught.value)[0] in re.findall(r"\b[a-z]\b", text.split("\n")[0])
     assert text[caught.value.position :].startswith("where ")
