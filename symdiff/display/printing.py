@@ -406,7 +406,7 @@ def clause_lines(system: System, notation: Notation, full: bool = False) -> list
         values = None
         if over is not None:
             ends = notation.index(over.first).text, notation.index(over.last).text
-            values = notation.values(over.index, *ends)
+            values = notation.values(over.letter, *ends)
         line = notation.clause("and" if written else "where", parts, values)
         size += len(line)
         if size > _CHARACTERS and not full:

@@ -116,7 +116,7 @@ class Partial(NamedTuple):
 class Range(NamedTuple):
     """The values of an index, from the first to the last; a falling range begins with the last."""
 
-    index: str
+    letter: str
     first: Index
     last: Index
 
