@@ -38,6 +38,7 @@ def latex(expr: Expr | tuple[Any, ...], full: bool = False) -> str:
     them.  Repeated parts have names and lines of their own if the formula would not fit otherwise.
     Long entries of a matrix have names that the lines below it define; more than 10 columns need
     ``\setcounter{MaxMatrixCols}{20}`` in a LaTeX document.
+    Loops and solutions have names, and their equations below.
     A large expression shows the part next to the result, as in ``text``.  The commands are those of
     amsmath.
 

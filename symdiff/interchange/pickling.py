@@ -23,6 +23,7 @@ from symdiff.graph.algebra import PRIMITIVES
 from symdiff.graph.expr import Expr, built
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import Op, intern_op, make, set_op_description
+from symdiff.transforms.continuous import Stated
 from symdiff.transforms.roots import Equations, equations
 from symdiff.transforms.scans import Looped, looped_op
 from symdiff.transforms.sized import Held, Sized, sized_op
@@ -72,8 +73,12 @@ def described(op: Op) -> tuple[Any, ...]:
         of = op.held
         held = [] if of is None else [of.inner, *of.others, *of.others.values()]
         held += [] if of is None or of.steps is None else [of.steps]
-        table = _own_table(op.inner, *op.symbols, *held)
-        return _sized, (*table, str(op.own), len(op.symbols), 0 if of is None else len(of.others))
+        stated = op.stated
+        formula = [] if stated is None else [stated.value, *stated.operands]
+        table = _own_table(op.inner, *op.symbols, *formula, *held)
+        others = 0 if of is None else len(of.others)
+        operands = () if stated is None else tuple(stated.operands.values())
+        return _sized, (*table, str(op.own), len(op.symbols), others, operands)
     if isinstance(op, Equations):
         nodes = _own_table(*op.outputs, op.x, *op.params)
         return _equations, (op.__class__, op.name, *nodes, len(op.outputs), *op.further())
@@ -145,15 +150,28 @@ def _counted(nodes: list[Expr], places: Sequence[int], max_steps: int) -> Op:
     return steps_op(condition, body, carry, params, max_steps)
 
 
-def _sized(nodes: list[Expr], places: Sequence[int], own: str, count: int, others: int) -> Op:
+def _sized(
+    nodes: list[Expr],
+    places: Sequence[int],
+    own: str,
+    count: int,
+    others: int,
+    operands: tuple[int, ...] = (),
+) -> Op:
     inner, *rest = [nodes[i] for i in places]
-    symbols, held = rest[:count], rest[count:]
+    symbols, rest = rest[:count], rest[count:]
+    state = None
+    if operands:
+        value, *stand_ins = rest[: 1 + len(operands)]
+        stated = Stated(value, dict(zip(stand_ins, operands, strict=True)))
+        state = lambda: stated  # noqa: E731
+    held = rest[1 + len(operands) :] if operands else rest
     if not held:
-        return sized_op(inner, symbols, Length(own))
+        return sized_op(inner, symbols, Length(own), None, state)
     of, pairs, counted = held[0], held[1 : 1 + 2 * others], held[1 + 2 * others :]
     others_of = dict(zip(pairs[:others], pairs[others:], strict=True))
     held_by_op = Held(of, counted[0] if counted else None, others_of)
-    return sized_op(inner, symbols, Length(own), lambda: held_by_op)
+    return sized_op(inner, symbols, Length(own), lambda: held_by_op, state)
 
 
 def _equations(

@@ -1,6 +1,7 @@
 """Solutions, loops and their derivatives: rows of a book, true equations, and no internals."""
 
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -137,6 +138,17 @@ def test_the_same_equation_is_stated_once():
         "1/s(1)\nwhere u(1) - a = 0, x near 1/2\n"
         "and s = du/dx, s' = -s*x - u, s(0) = 0\nand u' = -u*x, u(0) = 1"
     )
+
+
+def test_pickles_keep_the_equations():
+    """In another process, in which no node of the solution exists."""
+    alpha, y0 = sd.symbols("alpha y0")
+    end = sd.odeint(lambda u, t: -alpha * u, y0, [0, 2])[-1]
+    for f in (end, sd.diff(end, alpha)):
+        code = "import pickle, sys; print(pickle.load(sys.stdin.buffer))"
+        command = [sys.executable, "-c", code]
+        read = subprocess.run(command, input=pickle.dumps(f), capture_output=True, check=True)
+        assert read.stdout.decode().rstrip("\n") == sd.text(f)
 
 
 def test_texts_of_large_loops_are_bounded():
