@@ -88,8 +88,8 @@ def text(expr: Expr | tuple[Any, ...], full: bool = False, exact: bool = False) 
     Arrays of at most 16 elements that are not a matrix formula show their elements, ``[a, b]``.
     Other arrays are in index notation.  ``[i,j] = sum[k](A[i,j,k]*x[k])`` names the axes of the
     value in their order; ``[i < j]`` is 1 if it holds, else 0.  If one line is too short, repeated
-    parts have lines of their own, with names that no symbol has.  Loops and solutions have names; the
-    lines after ``where`` are their equations.
+    parts have lines of their own, with names that no symbol has.  Loops and solutions have names
+    whose equations follow ``where``.
 
     A scalar formula is regrouped for reading by exact algebra: like terms are merged, common
     factors stand in front, a sum has one bar where that is shorter.  Conditions that select a side
