@@ -296,8 +296,8 @@ def test_one_loop_serves_the_batch():
 def test_a_pickle_from_elsewhere_knows_its_batches(monkeypatch):
     """What an op is batched by goes with it, where no other op of the same loop is alive."""
 
-    def apart(inner, symbols, own, hold=None):
-        return intern_op((Sized, object()), lambda: Sized(inner, tuple(symbols), own, hold))
+    def apart(inner, symbols, own, hold=None, state=None):
+        return intern_op((Sized, object()), lambda: Sized(inner, tuple(symbols), own, hold, state))
 
     last = sd.while_loop(lambda c: c > 1, lambda c: sd.cos(c) * b, a)
     many, at = sd.symbol("many", 2), np.array([3.0, 0.5])
