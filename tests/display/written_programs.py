@@ -65,7 +65,7 @@ class Lines:
         The formula may have a definition of its own.
         """
         body, _, parts = (definition or text).partition(" with ")
-        lines = [*re.split(r", (?=[tuvwsr]\d+(?:\[[^=]*?\])? = )", parts)] if parts else []
+        lines = [*re.split(r", (?=[tuvwsr]\d+(?:\[[^=\[\]]*\])? = )", parts)] if parts else []
         text, lines = (text, [*lines, body]) if definition else (body, lines)
         own = {text} if definition else set()
         names = {}
