@@ -330,7 +330,7 @@ _texts(
     "a-common-factor-has-the-highest-power",
     "            lowest[x] = min(powers)\n    return",
     "            lowest[x] = max(powers)\n    return",
-    "test_rows_are_met_or_listed[books.power_times_log]",
+    "display/test_gallery_books.py::test_rows_are_met_or_listed[books.power_times_log]",
 )
 _texts(
     "squares-of-sine-and-cosine-are-equal",
