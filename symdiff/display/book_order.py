@@ -3,7 +3,7 @@
 A product has numbers first, then constants, symbols in alphabetical order with their powers, powers
 and exponentials, other functions (sines before cosines, all others alphabetically), and brackets
 last.  A sum has falling degree in its symbols; terms of one degree are in alphabetical order,
-functions before numbers.
+functions before numbers.  A Taylor polynomial has rising degree.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from symdiff.graph import ops
 from symdiff.graph.leaves import number_of
 from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
+from symdiff.graph.number import norm
 from symdiff.scalars.vocabulary import FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from symdiff.graph.expr import Expr
     from symdiff.graph.number import Number
 
 Exponent = int | Fraction
 Powers = list[tuple["Expr", Exponent]]
+Term = tuple["Number", "Expr | None"]
 
 # The text of an expression that shares its parts may be too long to write; it is cut.
 LONGEST = 4_000
@@ -109,10 +111,7 @@ class BookOrder:
             piece = PLAIN.number(value)
             return piece.text, piece.level
         if isinstance(op, ops.Sum) and not node.shape:
-            terms: list[tuple[Number, Expr | None]] = [*zip(op.coefs, node.args, strict=True)]
-            if op.const:
-                terms.append((op.const, None))
-            return self.sum_text(terms)
+            return self.sum_text(terms_of(node))
         if isinstance(op, ops.Product) and not node.shape:
             return self.product_text(1, flat_factors(node))
         if not node.args:
@@ -129,7 +128,7 @@ class BookOrder:
             return f"{left}{_INFIX[op.name]}{right}", SUM
         return f"{op.name}({','.join(map(self.text, node.args))})", ATOM
 
-    def sum_text(self, terms: Sequence[tuple[Number, Expr | None]]) -> tuple[str, int]:
+    def sum_text(self, terms: Sequence[Term]) -> tuple[str, int]:
         """The text of a sum in the order of books, and its level."""
         ordered = self.sorted_terms(terms)
         parts: list[str] = []
@@ -194,10 +193,14 @@ class BookOrder:
         name = "sqrt" if isinstance(op, ops.Sum | ops.Product) else op.name
         return _FUNCTION, _SINES.get(name, (name, 1)), text, -p
 
-    def sorted_terms(
-        self, terms: Sequence[tuple[Number, Expr | None]]
-    ) -> list[tuple[Number, Expr | None]]:
-        """The terms of a sum in their order; the first positive one leads."""
+    def sorted_terms(self, terms: Sequence[Term]) -> list[Term]:
+        """The terms of a sum in their order; the first positive one leads.
+
+        A Taylor polynomial has rising degree and begins with its lowest power.
+        """
+        rising = taylor_terms(terms)
+        if rising is not None:
+            return rising
         ordered = sorted(terms, key=lambda term: self.term_key(term[1]))
         first = next((k for k, (c, _) in enumerate(ordered) if not c < 0), 0)
         return [ordered[first], *ordered[:first], *ordered[first + 1 :]]
@@ -212,6 +215,81 @@ class BookOrder:
         letters = tuple([(self.text(y).lower(), self.text(y), -p) for y, p in symbols])
         rest = tuple([self.factor_key(y, p) for y, p in powers if not (p > 0 and is_symbol(y))])
         return -degree, int(not letters), letters, rest
+
+
+def terms_of(node: Expr) -> list[Term]:
+    """The terms of a sum."""
+    op = node.op
+    assert isinstance(op, ops.Sum)
+    constant: list[Term] = [(op.const, None)] if op.const else []
+    return [*zip(op.coefs, node.args, strict=True), *constant]
+
+
+def taylor_terms(terms: Sequence[Term]) -> list[Term] | None:
+    """The terms of a Taylor polynomial by rising degree; None for other sums.
+
+    A graph does not say that ``series`` made it.  The coefficients do: they have denominators that
+    grow with the power of one base, as 1, 1, 2, 6 in 1 + x + x**2/2 + x**3/6.  Two terms, and
+    polynomials over one denominator, are not taken for series, but in powers of a difference.  Of
+    these the graph has merged the first one into the sum: x - (x - 1)**2/2 + (x - 1)**3/3 - 1.
+    """
+    if len(terms) < 3 or any(isinstance(c, float) for c, _ in terms):
+        return None
+    factors = [dict(flat_factors(x)) if x is not None else {} for _, x in terms]
+    base = difference_in_powers(factors)
+    if base is None:
+        bases = {x for powers in factors for x in powers}
+        base = bases.pop() if len(bases) == 1 else None
+        if base is None or isinstance(base.op, ops.Sum):
+            return None
+    degrees = [powers.get(base, 0) for powers in factors]
+    if any(p < 0 for p in degrees):
+        return None
+    lower = [term for term, p in zip(terms, degrees, strict=True) if p == 0]
+    merged = [*zip(degrees, terms, strict=True)]
+    if isinstance(base.op, ops.Sum):
+        merged = [term for term in merged if term[0]] + _linear_and_constant(base, lower)
+    merged.sort(key=lambda term: term[0])
+    divisors = [Fraction(c).denominator for _, (c, _) in merged]
+    grow = divisors[0] != divisors[-1] or isinstance(base.op, ops.Sum)
+    return [term for _, term in merged] if grow and divisors == sorted(divisors) else None
+
+
+def difference_in_powers(terms: Iterable[Mapping[Expr, Exponent]]) -> Expr | None:
+    """The sum of symbols and numbers that terms have in two powers from 2, as (x - 1)**2; or None.
+
+    Multiplied out, such terms lose digits where the difference is small.  A second sum among the
+    factors makes them something else: they may have common factors.
+    """
+    powers: dict[Expr, set[Exponent]] = {}
+    for term in terms:
+        for x, p in term.items():
+            if isinstance(x.op, ops.Sum):
+                powers.setdefault(x, set()).add(p)
+    (base, exponents), *others = powers.items() or [(None, ())]
+    if base is None or others or sum(p >= 2 for p in exponents) < 2:
+        return None
+    return base if all(map(_is_constant_or_symbol, base.args)) else None
+
+
+def _is_constant_or_symbol(x: Expr) -> bool:
+    return is_symbol(x) or isinstance(x.op, ops.Exact)
+
+
+def _linear_and_constant(base: Expr, terms: Sequence[Term]) -> list[tuple[Exponent, Term]]:
+    """Terms as a multiple of the sum ``base`` and a rest, each with its degree."""
+    op = base.op
+    assert isinstance(op, ops.Sum)
+    coefficients = {x: Fraction(c) for c, x in terms}
+    inside = {x: Fraction(c) for x, c in zip(base.args, op.coefs, strict=True)}
+    ratios = {coefficients.get(x, Fraction(0)) / c for x, c in inside.items()}
+    lower: list[tuple[Exponent, Term]] = []
+    if len(ratios) == 1 and ratios != {0}:
+        (ratio,) = ratios
+        lower.append((1, (norm(ratio), base)))
+        coefficients = {x: c for x, c in coefficients.items() if x not in inside}
+        coefficients[None] = coefficients.get(None, Fraction(0)) - ratio * Fraction(op.const)
+    return lower + [(0, (norm(c), x)) for x, c in coefficients.items() if c]
 
 
 def is_symbol(x: Expr) -> bool:

@@ -348,7 +348,11 @@ class Latex(Notation):
         return f"-{self.wrapped(self.scaled(c, piece), MATRIX)}"
 
     def sum(
-        self, terms: Sequence[tuple[Number, Piece | None]], cut: bool = False, ndim: int = 0
+        self,
+        terms: Sequence[tuple[Number, Piece | None]],
+        cut: bool = False,
+        ndim: int = 0,
+        in_order: bool = False,
     ) -> Piece:
         if ndim:
             terms = [
@@ -357,7 +361,7 @@ class Latex(Notation):
                 else (c, piece)
                 for c, piece in terms
             ]
-        return super().sum(terms, cut)
+        return super().sum(terms, cut, in_order=in_order)
 
     # Logic and functions
 

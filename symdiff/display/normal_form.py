@@ -23,7 +23,13 @@ from typing import TYPE_CHECKING
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
-from symdiff.display.book_order import LONGEST, BookOrder, Exponent, is_symbol
+from symdiff.display.book_order import (
+    LONGEST,
+    BookOrder,
+    Exponent,
+    difference_in_powers,
+    is_symbol,
+)
 from symdiff.display.reading import split_factor
 from symdiff.graph import number, ops
 from symdiff.graph.algebra import PRIMITIVES, combine, int_power, mul, power, primitive, scale
@@ -422,6 +428,8 @@ class _Region:
             raise _TooMuchError  # a number beyond those that are written exactly
         if _is_polynomial(terms):
             return self._flat(terms)  # a polynomial that is written out stays so
+        if difference_in_powers(map(dict, terms)) is not None:
+            return self._sum(terms)
         key = frozenset(terms.items())
         if key not in self._best:
             shape = _up_to_a_factor(terms)

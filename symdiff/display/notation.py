@@ -214,15 +214,22 @@ class Notation:
         return self.quotient(c, (piece,), ())
 
     def sum(
-        self, terms: Sequence[tuple[Number, Piece | None]], cut: bool = False, ndim: int = 0
+        self,
+        terms: Sequence[tuple[Number, Piece | None]],
+        cut: bool = False,
+        ndim: int = 0,
+        in_order: bool = False,
     ) -> Piece:
         """A sum of coefficients times pieces; a term without a piece is a number.
 
-        ``ndim`` is the number of axes of the whole sum.
+        ``ndim`` is the number of axes of the whole sum.  Unless the terms are ``in_order``, the
+        first positive one leads.
         """
         first = next((k for k, (c, piece) in enumerate(terms) if not c < 0 and piece), None)
         if first is None:
             first = next((k for k, (c, _) in enumerate(terms) if not c < 0), 0)
+        if in_order:
+            first = 0
         ordered = [terms[first], *terms[:first], *terms[first + 1 :]]
         texts: list[str] = []
         for c, piece in ordered:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from symdiff import opaque_ops
-from symdiff.display.book_order import BookOrder, flat_factors
+from symdiff.display.book_order import BookOrder, flat_factors, taylor_terms, terms_of
 from symdiff.display.elements import WITHOUT_NAMES, element, indices
 from symdiff.display.forms import (
     Condition,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
-    from symdiff.display.book_order import Exponent
+    from symdiff.display.book_order import Exponent, Powers
     from symdiff.display.order import Order
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
@@ -246,7 +246,7 @@ class Writer:
             case _ if not node.args and not isinstance(op, ops.Sum):
                 return self._leaf(node)
         if not node.shape:
-            return self._elementwise(node, None)
+            return self._taylor_polynomial(node) or self._elementwise(node, None)
         if not self.notation.is_elementwise(op, node.ndim):
             return None
         if node.args and not _shows_axes(node):
@@ -322,6 +322,24 @@ class Writer:
             return self._apply_op(node, pieces, cut, ndim).of(ndim)
 
         return Form(needs, build)
+
+    def _taylor_polynomial(self, node: Expr) -> Form | None:
+        """A Taylor polynomial in the order of its powers; None for another node."""
+        op = node.op
+        if not (self.in_books_order and isinstance(op, ops.Sum)) or self.width is not None:
+            return None
+        terms = taylor_terms(terms_of(node))
+        if terms is None:
+            return None
+        operands = [x for _, x in terms if x is not None]
+
+        def build(pieces: list[Piece]) -> Piece:
+            given = iter(pieces)
+            return self.notation.sum(
+                [(c, None if x is None else next(given)) for c, x in terms], in_order=True
+            )
+
+        return Form(tuple(map(Need, operands)), build)
 
     def _apply_op(self, node: Expr, operands: list[Piece], cut: bool, ndim: int) -> Piece:
         op, notation = node.op, self.notation

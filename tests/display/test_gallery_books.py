@@ -23,9 +23,6 @@ ROWS = [pytest.param(row, id=row.name) for row in BOOKS]
 NOT_YET = [
     # Its text keeps the digits of 1 - x next to x = 1: 2/((1 - x)*(x + 1)).
     "books.log_of_quotient",
-    "books.series_of_exponential",
-    "books.series_of_log",
-    "books.series_of_cosine",
 ]
 
 

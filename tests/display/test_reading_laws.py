@@ -136,6 +136,39 @@ def test_an_expanded_polynomial_stays_expanded():
         assert_reads(expr, {"x_r": 1, "y_r": 2})
 
 
+@all_cases(
+    ("f", "x0", "expected"),
+    [
+        ("exp(x_r)", 0, "1 + x_r + x_r**2/2 + x_r**3/6"),
+        ("sin(x_r)", 0, "x_r - x_r**3/6"),
+        ("cos(x_r) - 1", 0, "-x_r**2/2"),
+        ("log(x_r)", 1, "(x_r - 1) - (x_r - 1)**2/2 + (x_r - 1)**3/3"),
+        ("1/x_r", 1, "1 - (x_r - 1) + (x_r - 1)**2 - (x_r - 1)**3"),
+        ("log(x_r)", 2, "log(2) + (x_r - 2)/2 - (x_r - 2)**2/8 + (x_r - 2)**3/24"),
+        ("exp(x_r)", 1, "e + e*(x_r - 1) + e*(x_r - 1)**2/2 + e*(x_r - 1)**3/6"),
+        ("sqrt(y_r*x_r)", 2, None),
+        ("y_r*x_r + sin(x_r)", 2, None),
+        ("1/(1 - x_r)", 0, "x_r**3 + x_r**2 + x_r + 1"),
+    ],
+    least=10,
+)
+def test_series_have_rising_degree_about_their_point(f, x0, expected):
+    """Powers of differences stay, and so does the value."""
+    series = sd.series(sd.parse(f), x, x0, n=4)
+    if expected is not None:
+        assert sd.text(series) == expected
+    for at in (Fraction(5, 4), Fraction(7, 3)):
+        assert_reads(series, {"x_r": at, "y_r": Fraction(3, 2)})
+
+
+def test_sums_that_are_not_series():
+    """One denominator for all, two terms, floats, and powers of a difference with another sum."""
+    for text in ("(5*x_r**3 - 3*x_r)/2", "x_r**2/2 + 1", "0.3*x_r**3 + 0.2*x_r**2 + x_r"):
+        assert sd.text(sd.parse(text)) == text
+    product = sd.diff(sd.parse("(x_r - 1)**3*(x_r + 2)**2"), x)
+    assert sd.text(product) == "(x_r - 1)**2*(x_r + 2)*(5*x_r + 4)"
+
+
 def test_no_product_of_differences_is_multiplied_out():
     assert sd.text((x - y) * (x - z)) == "(x_r - y_r)*(x_r - z_r)"
     assert sd.text(1 / ((1 - x) * (1 + x))) == "1/((1 - x_r)*(x_r + 1))"

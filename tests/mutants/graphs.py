@@ -333,6 +333,18 @@ _texts(
     "display/test_gallery_books.py::test_rows_are_met_or_listed[books.power_times_log]",
 )
 _texts(
+    "powers-of-a-difference-are-multiplied-out",
+    "if difference_in_powers(map(dict, terms)) is not None:",
+    "if False:",
+    "test_series_have_rising_degree_about_their_point",
+)
+_texts(
+    "a-linear-part-keeps-the-constant-of-its-difference",
+    "- ratio * Fraction(op.const)",
+    "+ ratio * Fraction(op.const)",
+    "test_series_have_rising_degree_about_their_point",
+)
+_texts(
     "squares-of-sine-and-cosine-are-equal",
     '("sin", 1, -1, "cos")',
     '("sin", 0, 1, "cos")',
