@@ -144,14 +144,15 @@ def _index_from_front(step: int | str, dim: Dim) -> int | str:
 
 
 def _named_values_last(powers: Powers) -> Powers:
-    """The factors with names of loops and solutions after users' symbols: ``r*b[k]``."""
-    symbols: dict[int, ops.Symbol] = {}
+    """The factors with elements of sequences and values of functions after symbols: ``r*b[k]``."""
+    symbols: dict[int, bool] = {}  # by place; whether such a value
     for k, (x, _) in enumerate(powers):
-        element = element_of(x)
-        op = (x if element is None or x.shape else element[0]).op
+        element = None if x.shape else element_of(x)
+        op = (x if element is None else element[0]).op
         if isinstance(op, ops.Symbol):
-            symbols[k] = op
-    moved = iter(sorted(symbols, key=lambda k: symbols[k].dummy))
+            named = element is None and op.name.isidentifier()
+            symbols[k] = bool(op.dummy) and not named
+    moved = iter(sorted(symbols, key=symbols.__getitem__))
     return [powers[next(moved)] if k in symbols else power for k, power in enumerate(powers)]
 
 

@@ -169,8 +169,8 @@ def _check_jumps(node: Expr, k: int) -> None:
         if part in along and part in moving and _jumps(part):
             (shown,), x = written_out(node, [part])
             raise NotDifferentiable(
-                f"integrate: the integrand may jump, by {shown}, at a place {x} that moves with a "
-                "parameter of the derivative; split the integral there: then the place is a limit"
+                f"integrate: the integrand may jump, by {shown!r}, at a place {x} that moves with "
+                "a parameter of the derivative; split the integral there: then the place is a limit"
             )
 
 

@@ -257,7 +257,7 @@ def test_batches_pickles_texts_and_counts():
     last = sd.scan(lambda c, x: (sd.sin(a * c) + x, None), s, x, checkpoint=2)[0]
     wide = sd.symbol("wide", 2)
     loop = sd.scan(lambda c, _: (wide @ c * c, None), wide, length=100, checkpoint=True)[0]
-    assert "checkpoint=1" in str(loop)
+    assert str(loop).startswith("a[10]\nwhere ")  # segments of ten steps
     gradient = sd.vjp(last, x, 1)
     assert [y for y in sd.nodes(gradient) if isinstance(y.op, Fold)]
     rng = np.random.default_rng(0)
