@@ -507,8 +507,8 @@ def total_derivative(
     Formulas in unknown functions of t need no rates: ``diff(f, t)`` is their total derivative.
 
     Raises TypeError for t or an input that is not an expression, ShapeError for t of array shape or
-    a rate of another shape.  Raises ValueError for an input that is t, contains t, or shares
-    elements with another one.
+    a rate of another shape.  Raises ValueError for an input that is t, contains t, shares
+    elements with another one, or is an unknown function of t.
 
     >>> from symdiff import symbols
     >>> t, q, v = symbols("t q v")
@@ -534,6 +534,11 @@ def total_derivative(
                 f"{shape_text(x.shape)}"
             )
         seeds.append(seed)
+        if isinstance(x.op, ops.Unknown) and t in topological([x]):
+            raise ValueError(
+                f"{name}: argument 'rates' has {x!r}, a function of {t!r}, whose rate is its own "
+                "derivative; leave it out"
+            )
     check_apart(name, xs)
     return _pushed(ys, xs, seeds, many)
 

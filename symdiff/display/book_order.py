@@ -1,9 +1,9 @@
 """The order of factors and terms in books, and the plain text that lengths are compared by.
 
 A product has numbers first, then constants, symbols in alphabetical order with their powers, powers
-and exponentials, other functions (sines before cosines, all others alphabetically), and brackets
-last.  A sum has falling degree in its symbols; terms of one degree are in alphabetical order,
-functions before numbers.  A Taylor polynomial has rising degree.
+and exponentials, other functions (sines before cosines, all others alphabetically), brackets, and
+integrals last.  A sum has falling degree in its symbols; terms of one degree are in alphabetical
+order, functions before numbers.  A Taylor polynomial has rising degree.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 from symdiff.graph.number import norm
 from symdiff.scalars.vocabulary import FACTS
+from symdiff.transforms.integrals import Integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +35,7 @@ Term = tuple["Number", "Expr | None"]
 LONGEST = 4_000
 
 _INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
-_CONSTANT, _SYMBOL, _EXPONENTIAL, _FUNCTION, _BRACKET = range(5)
+_CONSTANT, _SYMBOL, _EXPONENTIAL, _FUNCTION, _BRACKET, _INTEGRAL = range(6)
 
 
 def flat_factors(x: Expr, is_named: Callable[[Expr], bool] = lambda _: False) -> Powers:
@@ -180,6 +181,8 @@ class BookOrder:
         """The sort key of the power of a base in a product."""
         op = x.op
         text = self.text(x)
+        if isinstance(op, Integral):  # nothing may stand behind its dx
+            return _INTEGRAL, (-p, len(text)), text, 0
         if isinstance(op, ops.Size | ops.Count) and len(Length(op.name).terms) > 1:
             return _BRACKET, (-p, len(text)), text, 0  # n - 5
         if isinstance(op, ops.Exact | ops.Size | ops.Count) or number_of(x) is not None:

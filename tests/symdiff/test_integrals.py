@@ -314,6 +314,9 @@ def test_texts():
     f = sd.integrate(sd.exp(-k * sd.cosh(x)), x, 0, b, closed=False)
     assert sd.text(f) == "integrate(exp(-k*cosh(x)), x, 0, b)"
     assert sd.latex(f) == r"\int_{0}^{b} e^{-k \cosh{\left(x \right)}} \, dx"
+    assert sd.latex(k * f * sd.sqrt(1 + b)) == (
+        r"k \sqrt{b + 1} \int_{0}^{b} e^{-k \cosh{\left(x \right)}} \, dx"
+    )
     assert sd.text(sd.diff(f, k)) == "-integrate(exp(-k*cosh(x))*cosh(x), x, 0, b)"
     assert sd.text(sd.integrate(sd.cosh(x**2), x, 0, x, closed=False)) == (
         "integrate(cosh(x_**2), x_, 0, x)"

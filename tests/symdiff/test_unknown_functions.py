@@ -252,7 +252,7 @@ def test_a_total_derivative_of_arrays():
     [
         (lambda: sd.total_derivative(x, t, {x: sd.symbol("v", 3)}), ShapeError, "rate of x"),
         (lambda: sd.total_derivative(x, t, {t: 1}), ValueError, "t"),
-        (lambda: sd.total_derivative(theta(t), t, {theta(t): x}), ValueError, r"theta\(t\)"),
+        (lambda: sd.total_derivative(theta(t), t, {theta(t): x}), ValueError, "leave it out"),
         (lambda: sd.total_derivative(x, t, [x]), TypeError, "rates"),
         (lambda: sd.total_derivative(x, sd.symbol("t", 2)), ShapeError, "expected a scalar"),
         (lambda: sd.total_derivative(x, "t"), TypeError, "'t'"),
