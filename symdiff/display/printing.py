@@ -240,7 +240,7 @@ def _complete_form(
 
     ``left`` is the name of the result, if it has one.
     """
-    read = _normal(reading(expr), notation)
+    read = _normal(reading(expr, notation.regroups), notation)
     fits = fits or notation.fits
     graph = Graph(topological([read]), notation)
     unlettered = graph.is_plain(read) and not graph.lettered

@@ -57,8 +57,11 @@ _ELEMENTS = 64
 _TERMS = 512
 
 
-def reading(expr: Expr) -> Expr:
+def reading(expr: Expr, merges: bool = True) -> Expr:
     """Return ``expr`` in its normal form for display, with the same value.
+
+    Unless it ``merges``, equal factors of nested products stay apart, as the graph has them: the
+    typed sin(x)*(sin(x)*y) is not the node of sin(x)**2*y.
 
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
@@ -72,19 +75,19 @@ def reading(expr: Expr) -> Expr:
         return expr
     done: dict[Expr, Expr] = {}
     for node in nodes:
-        done[node] = _normal_node(node, [done[arg] for arg in node.args])
+        done[node] = _normal_node(node, [done[arg] for arg in node.args], merges)
     read = done[expr]
     return read if len(topological([read])) <= _GROWTH * len(nodes) else expr
 
 
-def _normal_node(node: Expr, args: Sequence[Expr]) -> Expr:
+def _normal_node(node: Expr, args: Sequence[Expr], merges: bool = True) -> Expr:
     """The normal form of a node over operands in normal form."""
     op = node.op
     match op:
         case ops.Product():
-            return _move_outside(_merge_powers(args, op.exponents))
+            return _move_outside(_typed_product(args, op.exponents, merges))
         case ops.Strong():
-            return _move_outside(_merge_powers(args, (1, 1)))
+            return _move_outside(_typed_product(args, (1, 1), merges))
         case ops.Barrier() if op in (ops.REAL, ops.NO_GRAPH):
             return args[0]
         case ops.Contract() if args:
@@ -152,12 +155,14 @@ def _is_nan(x: Expr) -> bool:
     return getattr(x.op, "name", "") == "not_equal" and x.args[0] is x.args[1]
 
 
-def _merge_powers(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> Expr:
-    """The product as a user would type it, with equal factors as one power."""
+def _typed_product(
+    args: Sequence[Expr], exponents: Sequence[int | Fraction], merges: bool = True
+) -> Expr:
+    """The product as a user would type it; if it ``merges``, with equal factors as one power."""
     powers = [int_power(a, p, True) for a, p in zip(args, exponents, strict=True)]
     value = reduce(_multiply, powers)
     coefficient, core = split_coefficient(value)
-    places = [] if core is None else factors(core)
+    places = factors(core) if core is not None and merges else []
     if any(not isinstance(p, int) or base.dtype is not float for base, p in places):
         return value
     powers_of = _total_powers(places)
@@ -170,7 +175,7 @@ def _merge_powers(args: Sequence[Expr], exponents: Sequence[int | Fraction]) -> 
 def _rebuild_typed(node: Expr, args: Sequence[Expr]) -> Expr:
     """The node over other operands; a product as a user would type it."""
     if isinstance(node.op, ops.Product):
-        return _merge_powers(args, node.op.exponents)
+        return _typed_product(args, node.op.exponents)
     return rebuild(node, tuple(args))
 
 
