@@ -4,10 +4,10 @@
 docs/accuracy.md; with ``--native``, that of machine code alone, and its columns are written;
 ``python -m tests.accuracy NAME ...`` prints what these rows miss.
 
-A row is a function, lowered with its derivatives, and the same function over truncated power
-series of mpmath numbers (``Series``).  The oracle knows a value and a first derivative of each
-function from the textbook and multiplies series for the rest: it contains neither this library's
-formulas nor differences.  It computes with two precisions, which have to agree.
+A row is a function of ``tests.support.scalar_functions`` with its constants, or a formula, lowered
+with its derivatives, beside the same function over truncated power series of mpmath numbers: the
+oracle contains neither this library's formulas nor differences.  It computes with two precisions,
+which have to agree.
 
 The bound, for f the derivative in question and u = 2**-53:
 
@@ -27,9 +27,8 @@ import math
 import random
 import sys
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import product
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -41,470 +40,16 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering.native.libraries import has_native
 from symdiff.graph.algebra import primitive
-from symdiff.scalars.formula import VOCABULARY
 from tests.support.accuracy_misses import MISSES, STRICT, Miss
 from tests.support.oracle_digits import key, stored
-from tests.support.scalar_oracle import POLYNOMIALS, coefficients
+from tests.support.scalar_functions import FUNCTIONS, POSITIVE, Function, Setting, sigmoid
+from tests.support.series import exp, log, orders, power
 
 U = mp.mpf(2) ** -53
 SUBNORMAL = mp.mpf(2) ** -1074
 LARGEST = sys.float_info.max
 FACTORS = (8, 8, 8, 64, 64)
 COUNT = 120
-
-# Series -------------------------------------------------------------------------------------------
-
-
-class Series:
-    """A truncated power series; its coefficients are mpmath numbers or, for two variables, series.
-
-    >>> (Series([2, 1, 0]) * Series([2, 1, 0])).c
-    [4, 4, 1]
-    """
-
-    __slots__ = ("c",)
-
-    def __init__(self, c: list[Any]) -> None:
-        self.c = c
-
-    def __add__(self, other: Any) -> Series:
-        if not isinstance(other, Series):
-            return Series([self.c[0] + other, *self.c[1:]])
-        return Series([a + b for a, b in zip(self.c, other.c, strict=False)])
-
-    def __mul__(self, other: Any) -> Series:
-        if not isinstance(other, Series):
-            return Series([a * other for a in self.c])
-        n = min(len(self.c), len(other.c))
-        return Series([sum(self.c[j] * other.c[k - j] for j in range(k + 1)) for k in range(n)])
-
-    def __truediv__(self, other: Any) -> Series:
-        if not isinstance(other, Series):
-            return Series([a / other for a in self.c])
-        found: list[Any] = []
-        for k in range(min(len(self.c), len(other.c))):
-            rest = sum(found[j] * other.c[k - j] for j in range(k))
-            found.append((self.c[k] - rest) / other.c[0])
-        return Series(found)
-
-    def __neg__(self) -> Series:
-        return Series([-a for a in self.c])
-
-    def __sub__(self, other: Any) -> Series:
-        return self + -other
-
-    def __rsub__(self, other: Any) -> Series:
-        return -self + other
-
-    def __rtruediv__(self, other: Any) -> Series:
-        return Series([self.c[0] * 0 + other, *(a * 0 for a in self.c[1:])]) / self
-
-    __radd__, __rmul__ = __add__, __mul__
-
-
-def at(x: Any) -> Any:
-    """The number that a series starts with."""
-    while isinstance(x, Series):
-        x = x.c[0]
-    return x
-
-
-def known(value: Any, slope: Any) -> Any:
-    """The function of ``value`` at numbers, whose first derivative is ``slope``, over series too.
-
-    From f' = slope(z) z': the k-th coefficient is sum of j z_j slope_(k-j) over k.
-    """
-
-    def function(z: Any) -> Any:
-        if not isinstance(z, Series):
-            return value(z)
-        c = [function(z.c[0])]
-        if len(z.c) > 1:
-            g = slope(Series(z.c[:-1]))
-            g = g.c if isinstance(g, Series) else [g] + [z.c[0] * 0] * (len(z.c) - 2)
-            c += [
-                sum(z.c[j] * g[k - j] * j for j in range(1, k + 1)) / k for k in range(1, len(z.c))
-            ]
-        return Series(c)
-
-    return function
-
-
-def _erfc(x: Any) -> Any:
-    """Far out by the first term of its expansion: mpmath counts the terms in floats there."""
-    if abs(x) < 1e20:
-        return mp.erfc(x)
-    return mp.mpf(2) if x < 0 else mp.exp(-x * x) / (x * mp.sqrt(mp.pi))
-
-
-def summed(first: Any, following: Any, least: int = 0) -> Any:
-    """``first`` and more terms, ``following(term, k)`` the k-th, until they no longer count."""
-    term = total = first
-    k = 1
-    while k < least or abs(at(term)) > mp.eps**2 * abs(at(total)):
-        term = following(term, k)
-        total = total + term
-        k += 1
-    return total
-
-
-def erfcx(z: Any) -> Any:
-    """Far out by its asymptotic series, whose terms fall there until they are below e^(-z²)."""
-    if at(z) < 40:
-        return exp(z * z) * erfc(z)
-    first = 1 / (z * mp.sqrt(mp.pi))
-    return summed(first, lambda term, k: term / (z * z) * (mp.mpf(1 - 2 * k) / 2))
-
-
-def normal_density(z: Any) -> Any:
-    return exp(-z * z / 2) / mp.sqrt(2 * mp.pi)
-
-
-def log_ndtr(z: Any) -> Any:
-    """From the side on which the tail is small."""
-    if at(z) < 0:
-        return log(erfcx(-z / mp.sqrt(2)) / 2) - z * z / 2
-    return log1p_small(-erfc(z / mp.sqrt(2)) / 2)
-
-
-exp = known(mp.exp, lambda z: exp(z))
-log = known(mp.log, lambda z: 1 / z)
-sin = known(mp.sin, lambda z: cos(z))
-cos = known(mp.cos, lambda z: -sin(z))
-sinpi = known(mp.sinpi, lambda z: cospi(z) * mp.pi)
-cospi = known(mp.cospi, lambda z: -sinpi(z) * mp.pi)
-sqrt = known(mp.sqrt, lambda z: 1 / (2 * sqrt(z)))
-atan = known(mp.atan, lambda z: 1 / (1 + z * z))
-asinh = known(mp.asinh, lambda z: 1 / sqrt(1 + z * z))
-asin = known(mp.asin, lambda z: 1 / sqrt((1 - z) * (1 + z)))
-acos = known(mp.acos, lambda z: -1 / sqrt((1 - z) * (1 + z)))
-acosh = known(mp.acosh, lambda z: 1 / (sqrt(z - 1) * sqrt(z + 1)))
-atanh = known(mp.atanh, lambda z: 1 / ((1 - z) * (1 + z)))
-erf = known(mp.erf, lambda z: exp(-z * z) * 2 / mp.sqrt(mp.pi))
-erfc = known(_erfc, lambda z: exp(-z * z) * -2 / mp.sqrt(mp.pi))
-erfinv = known(mp.erfinv, lambda z: mp.sqrt(mp.pi) / 2 * exp(erfinv(z) * erfinv(z)))
-
-
-@cache
-def psi(n: int) -> Any:
-    """The n-th derivative of digamma; n = -1 is log|gamma|."""
-    value = (lambda x: mp.re(mp.loggamma(x))) if n < 0 else (lambda x: mp.psi(n, x))
-    return known(value, lambda z: psi(n + 1)(z))
-
-
-def _besselk(n: float, x: Any) -> Any:
-    """The integral of exp(-x cosh t) cosh(n t) from 0 by the trapezoidal rule, unless x is small.
-
-    Its relative error is exp(x - pi**2/h) (shift the path by i pi/2); mpmath is slow there.
-    """
-    if x < 1:
-        return mp.besselk(n, x)
-    goal = mp.mp.prec * mp.log(2) + 20
-    h = mp.pi**2 / (goal + x)
-    total, t = mp.exp(-x) / 2, h
-    while x * (mp.cosh(t) - 1) < goal + n * t:
-        total, t = total + mp.exp(-x * mp.cosh(t)) * mp.cosh(n * t), t + h
-    return total * h
-
-
-@cache
-def bessel(kind: str, n: float) -> Any:
-    """J, Y, I or K of order n."""
-    if n < 0 and n == int(n):  # these are the functions of order |n|, up to the sign
-        sign = (-1) ** n if kind in "jy" else 1
-        return lambda z: bessel(kind, -n)(z) * sign
-    function = _besselk if kind == "k" else getattr(mp, f"bessel{kind}")
-    first = {"j": 1, "y": 1, "i": 1, "k": -1}[kind]
-    second = {"j": -1, "y": -1, "i": 1, "k": -1}[kind]
-    return known(
-        lambda x: mp.re(function(n, x)),
-        lambda z: (bessel(kind, n - 1)(z) * first + bessel(kind, n + 1)(z) * second) / 2,
-    )
-
-
-def scaled_bessel(kind: str, n: float) -> Any:
-    """I and K times the exponential that takes theirs away; far out by 10.40.1 and 10.40.2."""
-    sign = -1 if kind == "i" else 1
-
-    def far(z: Any) -> Any:
-        first = sqrt(mp.pi / (2 * z)) if kind == "k" else 1 / sqrt(z * (2 * mp.pi))
-        ratio = lambda k: (4 * mp.mpf(n) ** 2 - (2 * k - 1) ** 2) / (8 * k) * sign  # noqa: E731
-        return summed(first, lambda term, k: term / z * ratio(k))
-
-    def function(z: Any) -> Any:
-        if at(z) < 0:
-            return function(-z) * (-1) ** int(n)
-        # The terms fall until k is 2x, by e^-2x in all, which is 0.86 digits for each unit of x.
-        if at(z) > 5 * mp.mp.dps + n * n:
-            return far(z)
-        return bessel(kind, n)(z) * exp(z * sign)
-
-    return function
-
-
-gamma = known(mp.gamma, lambda z: gamma(z) * psi(0)(z))
-
-
-def rgamma(z: Any) -> Any:
-    """Left of 1/2 by reflection, so that nothing is infinite."""
-    return 1 / gamma(z) if at(z) > 0.5 else gamma(1 - z) * sinpi(z) / mp.pi
-
-
-def sigmoid(z: Any) -> Any:
-    return 1 / (1 + exp(-z))
-
-
-def tanh(z: Any) -> Any:
-    """From the side on which the exponential is small."""
-    if at(z) < 0:
-        return -tanh(-z)
-    e = exp(-2 * z)
-    return (1 - e) / (1 + e)
-
-
-def power(z: Any, y: Any) -> Any:
-    """A constant power, of negative numbers too where the exponent says which."""
-    p = mp.mpf(y.numerator) / y.denominator if hasattr(y, "numerator") else y
-    if p == int(p):
-        result = 1
-        for _ in range(abs(int(p))):
-            result = result * z
-        return 1 / result if p < 0 else result
-    return exp(log(z) * p)
-
-
-def cbrt(z: Any) -> Any:
-    return -cbrt(-z) if at(z) < 0 else exp(log(z) / 3)
-
-
-def softplus(z: Any) -> Any:
-    return log1p_small(exp(z)) if at(z) < 0 else z + log1p_small(exp(-z))
-
-
-log1p_small = known(mp.log1p, lambda z: 1 / (1 + z))
-
-
-def hypot(a: Any, b: Any) -> Any:
-    return sqrt(a * a + b * b)
-
-
-def atan2(y: Any, x: Any) -> Any:
-    """The angle by the quadrant; every one of them differs from an arctangent by a constant."""
-    turned = -atan(x / y) if abs(at(y)) > abs(at(x)) else atan(y / x)
-    return turned + (mp.atan2(at(y), at(x)) - at(turned))
-
-
-def sinc(z: Any) -> Any:
-    """By its series near 0."""
-    t = z * mp.pi
-    if abs(at(t)) > 1:
-        return sinpi(z) / t
-    return summed(t * 0 + 1, lambda term, k: term * t * t * mp.mpf(-1) / (2 * k * (2 * k + 1)), 6)
-
-
-def sinhc(z: Any) -> Any:
-    """Of sinh(z)/z the series near 0, as of ``sinc``."""
-    if abs(at(z)) > 1:
-        return (exp(z) - exp(-z)) / z / 2
-    return summed(z * 0 + 1, lambda term, k: term * z * z / (2 * k * (2 * k + 1)), 6)
-
-
-@cache
-def bose_derivative(n: int) -> Any:
-    """The n-th derivative of 1/(e^x - 1): of b it is -(b + b^2), by the quotient rule."""
-    if n == 0:
-        return lambda z: 1 / (exp(z) - 1)
-    polynomial = [0, 1]  # coefficients of powers of b
-    for _ in range(n):
-        slope = [k * c for k, c in enumerate(polynomial)]
-        polynomial = [-(a + b) for a, b in zip([*slope, 0], [0, *slope], strict=True)]
-
-    def function(z: Any) -> Any:
-        b = 1 / (exp(z) - 1)
-        power, total = b, b * polynomial[1]
-        for c in polynomial[2:]:
-            power = power * b
-            total = total + power * c
-        return total
-
-    return function
-
-
-def planar(angle: bool, n: int, m: int) -> Any:
-    """Derivatives of the angle and of the length, written out."""
-    r2 = lambda a, b: a * a + b * b  # noqa: E731
-    if angle:
-        if (n, m) == (1, 0):
-            return lambda y, x: x / r2(y, x)
-        return lambda y, x: (6 * x * x * y - 2 * y * y * y) / (r2(y, x) * r2(y, x) * r2(y, x))
-    if (n, m) == (1, 0):
-        return hypot_slope
-    return lambda a, b: (2 * a * a * b - b * b * b) / (r2(a, b) * r2(a, b) * hypot(a, b))
-
-
-def hypot_slope(a: Any, b: Any) -> Any:
-    return a / hypot(a, b)
-
-
-def differentiated(function: Any, n: int) -> Any:
-    """The n-th derivative, read off a series of the function around the number."""
-
-    def value(x: Any) -> Any:
-        return function(Series([x, mp.mpf(1), *[mp.mpf(0)] * (n - 1)])).c[n] * mp.factorial(n)
-
-    return known(value, lambda z: differentiated(function, n + 1)(z))
-
-
-def gamma_density(a: Any) -> Any:
-    return lambda z: exp(log(z) * (a - 1) - z) * mp.rgamma(a)
-
-
-def beta_density(p: Any, q: Any, c: Any) -> Any:
-    return lambda z: exp(log(z) * p + log(1 - z) * q - c)
-
-
-def gammainc(a: Any) -> Any:
-    return known(lambda x: mp.gammainc(a, 0, x, regularized=True), gamma_density(mp.mpf(a)))
-
-
-def gammaincc(a: Any) -> Any:
-    return known(
-        lambda x: mp.gammainc(a, x, mp.inf, regularized=True),
-        lambda z: -gamma_density(mp.mpf(a))(z),
-    )
-
-
-def betainc(a: Any, b: Any) -> Any:
-    slope = beta_density(mp.mpf(a) - 1, mp.mpf(b) - 1, mp.log(mp.beta(a, b)))
-    return known(lambda x: mp.betainc(a, b, 0, x, regularized=True), slope)
-
-
-def _erfcinv(x: Any) -> Any:
-    with mp.extraprec(10 + abs(mp.mag(x))):
-        return +mp.erfinv(1 - x)
-
-
-def erfcinv_slope(z: Any) -> Any:
-    return -mp.sqrt(mp.pi) / 2 * exp(erfcinv(z) * erfcinv(z))
-
-
-erfcinv = known(_erfcinv, erfcinv_slope)
-ndtr = known(lambda x: _erfc(-x / mp.sqrt(2)) / 2, normal_density)
-ndtri = known(lambda p: _erfcinv(2 * p) * -mp.sqrt(2), lambda z: 1 / normal_density(ndtri(z)))
-
-
-@cache
-def _complete(sign: int, x: Any, prec: int) -> Any:
-    return mp.ellipk(x) if sign > 0 else mp.ellipe(x)
-
-
-def elliptic(sign: int) -> Any:
-    """K for sign 1, E for sign -1: near 0 the power series, else by E' and K' of the textbook."""
-
-    def near(z: Any) -> Any:
-        ratio = lambda k: mp.mpf(2 * k - 1) * (2 * k - 2 + sign) / (2 * k) ** 2  # noqa: E731
-        return summed(z * 0 + mp.pi / 2, lambda term, k: term * z * ratio(k), 9)
-
-    def slope(z: Any) -> Any:
-        if sign < 0:
-            return (elliptic(-1)(z) - elliptic(1)(z)) / (2 * z)
-        return (elliptic(-1)(z) - (1 - z) * elliptic(1)(z)) / (2 * z * (1 - z))
-
-    far = known(lambda x: _complete(sign, x, mp.mp.prec), slope)
-    return lambda z: near(z) if abs(at(z)) < 0.1 else far(z)
-
-
-def polynomial(name: str, n: int, alpha: Any = 0) -> Any:
-    """By its explicit coefficients and Horner's rule, with digits for what cancels."""
-
-    def value(z: Any) -> Any:
-        *lower, highest = coefficients(name, n, alpha)
-        total = z * 0 + mp.mpf(highest.numerator) / highest.denominator
-        for c in reversed(lower):
-            total = total * z + mp.mpf(c.numerator) / c.denominator
-        return total
-
-    return value
-
-
-@cache
-def lambertw(branch: int) -> Any:
-    """The inverse of w e^w, whose derivative is the reciprocal of (1 + w) e^w."""
-    return known(
-        lambda x: mp.re(mp.lambertw(x, branch)), lambda z: 1 / (z + exp(lambertw(branch)(z)))
-    )
-
-
-@cache
-def _zeta(m: int, q: float) -> Any:
-    """The m-th derivative of ζ(s, q) by s, in mpmath's own words."""
-    return known(lambda s: mp.zeta(s, q, m), lambda z: _zeta(m + 1, q)(z))
-
-
-def hurwitz(q: float) -> Any:
-    """Far out by its first three terms."""
-
-    def value(z: Any) -> Any:
-        if at(z) < 1000 * (1 + q):
-            return _zeta(0, q)(z)
-        return sum((exp(-(z * mp.log(q + k))) for k in range(1, 3)), exp(-(z * mp.log(q))))
-
-    return value
-
-
-def riemann(z: Any) -> Any:
-    """Of negative numbers by reflection, DLMF 25.4.1."""
-    if at(z) > -1:
-        return hurwitz(1)(z)
-    scale = exp(z * mp.log(2 * mp.pi)) / mp.pi
-    return scale * sinpi(z / 2) * gamma(1 - z) * hurwitz(1)(1 - z)
-
-
-def hurwitz_by_q(s: float, m: int = 0) -> Any:
-    """The m-th derivative by s as a function of q, whose slope is that of -s ζ(s + 1, q)."""
-
-    def slope(z: Any) -> Any:
-        found = hurwitz_by_q(s + 1, m)(z) * -s
-        return found - hurwitz_by_q(s + 1, m - 1)(z) * m if m else found
-
-    return known(lambda q: mp.zeta(s, q, m), slope)
-
-
-@cache
-def expn(n: int) -> Any:
-    """Of orders below 1 by their closed forms; DLMF 8.19.3 and 8.19.12."""
-    if n == 0:
-        return lambda z: exp(-z) / z
-    if n < 0:
-        return lambda z: (exp(-z) + expn(n + 1)(z) * -n) / z
-    return known(lambda x: mp.re(mp.expint(n, x)), lambda z: -expn(n - 1)(z))
-
-
-def dawsn(z: Any) -> Any:
-    """Far out by its asymptotic series, as ``erfcx``."""
-    if abs(at(z)) < 40:
-        return _dawsn(z)
-    return summed(1 / (2 * z), lambda term, k: term / (z * z) * (mp.mpf(2 * k - 1) / 2))
-
-
-_dawsn = known(
-    lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x), lambda z: 1 - z * _dawsn(z) * 2
-)
-
-
-def expi_slope(z: Any) -> Any:
-    return exp(z) / z
-
-
-def coshc(z: Any) -> Any:
-    """cosh(z)/z."""
-    return (exp(z) + exp(-z)) / z / 2
-
-
-def chirp(wave: Any) -> Any:
-    """A wave whose frequency grows with the argument: the slope of Fresnel's integrals."""
-    return lambda z: wave(z * z * (mp.pi / 2))
-
 
 # Points -------------------------------------------------------------------------------------------
 
@@ -561,26 +106,40 @@ def pairs(seed: str, inside: Any, low: float, high: float) -> list[Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """A function of one or two symbols, and the same over series."""
+    """A row of the table of functions with its constants, and the expression of ours."""
 
     name: str
+    function: Function
     ours: Any
-    exact: Any
-    kind: str = "elementary"  # or special, composite, stepwise
-    arity: int = 1
-    inside: Any = field(default=lambda *_: True, repr=False)
-    near: tuple[float, ...] = ()
-    low: float = -LARGEST
-    high: float = LARGEST
-    digits: int = 700
-    limits: Any = field(default_factory=dict, repr=False)  # of the orders, where series end
+    constants: tuple[float | None, ...]  # an operand each; None: it varies
+    limits: Any  # of the orders at points, where series end
+
+    @property
+    def kind(self) -> str:
+        return self.function.kind
+
+    @property
+    def free(self) -> list[int]:
+        """The operands that vary."""
+        return [k for k, x in enumerate(self.constants) if x is None]
+
+    def operands(self, point: Any) -> list[Any]:
+        """All operands, of those that vary."""
+        varied = iter(point)
+        return [next(varied) if x is None else x for x in self.constants]
 
     def at(self) -> list[tuple[float, ...]]:
         """The points."""
-        if self.arity == 1:
-            found = points(self.name, self.inside, self.near, self.low, self.high)
+        of = self.function
+
+        def inside(*point: float) -> bool:
+            operands = self.operands(point)
+            return of.smooth(*operands) and bool(of.drawn(*operands))
+
+        if len(self.free) == 1:
+            found = points(self.name, inside, of.near, of.low, of.high)
         else:
-            found = pairs(self.name, self.inside, self.low, self.high)
+            found = pairs(self.name, inside, of.low, of.high)
         return [*self.limits, *found]
 
     @property
@@ -590,488 +149,70 @@ class Row:
 
     def orders(self, highest: int) -> list[tuple[int, ...]]:
         """All mixed orders up to ``highest``."""
-        every = product(range(highest + 1), repeat=self.arity)
-        return sorted((n for n in every if sum(n) <= highest), key=lambda n: (sum(n), n))
+        return orders(len(self.free), highest)
+
+    def derivatives(self, point: Any, highest: int) -> dict[tuple[int, ...], Any]:
+        """The exact derivatives."""
+        wanted = {}
+        for n in self.orders(highest):
+            order = [0] * len(self.constants)
+            for k, count in zip(self.free, n, strict=True):
+                order[k] = count
+            wanted[n] = tuple(order)
+        digits = self.function.digits or (60 if self.kind == "special" else 700)
+        found = self.function.derivatives(self.operands(point), list(wanted.values()), digits)
+        return {n: found[order] for n, order in wanted.items()}
 
 
-def named(name: str, exact: Any, kind: str = "elementary", **more: Any) -> Row:
-    """The row of a function of the vocabulary."""
-    return Row(name, lambda *xs: primitive(name, *xs), exact, kind, **more)
+def row_of(function: Function, setting: Setting) -> Row:
+    """The row of a function of the vocabulary; the constants that are not set vary."""
+    free = [None] * (function.arity - len(setting.constants))
+    constants = (*setting.constants, *free)
+    shown = ", ".join("s" if x is None else str(x) for x in setting.constants)
+    title = f"{function.name}({shown})" if shown else function.name
+
+    def ours(*symbols: Any) -> Any:
+        varied = iter(symbols)
+        operands = [next(varied) if x is None else sd.constant(x) for x in constants]
+        return primitive(function.name, *operands)
+
+    return Row(title, replace(function, **setting.more), ours, constants, {})
 
 
-def special(name: str, parameters: tuple[Any, ...], exact: Any, **more: Any) -> Row:
-    """The row of a special function with constant parameters, the last operand varying."""
-    title = f"{name}({', '.join(map(str, parameters))})" if parameters else name
-    ours = lambda x: primitive(name, *map(sd.constant, parameters), x)  # noqa: E731
-    return Row(title, ours, exact, "special", digits=more.pop("digits", 60), **more)
+def formula(name: str, ours: Any, f: Any, limits: Any = {}, **more: Any) -> Row:  # noqa: B006
+    """The row of a formula that is no function of the vocabulary."""
+    function = Function(name, f, **({"kind": "composite"} | more))
+    return Row(name, function, ours, (None,) * function.arity, limits)
 
 
-INTEGERS = (0.0, -1.0, -2.0, -3.0)
-
-
-def no_pole(x: float) -> bool:
-    return x > 0 or x != math.floor(x)
-
-
-HALF_PI = math.pi / 2
-POSITIVE: dict[str, Any] = {"low": 5e-324}
-NOT_NEGATIVE: dict[str, Any] = {"low": 0.0}
-
-LINE: dict[str, Any] = {"low": -1e30, "high": 1e30}
-WIDE: dict[str, Any] = {"inside": lambda x: x != 0, "low": -1e5, "high": 1e5}
-INSIDE_UNIT: dict[str, Any] = {"inside": lambda x: 0 < x < 1, "low": 5e-324, "high": 1.0}
-OF_TWO: dict[str, Any] = {"arity": 2, "low": 1e-200, "high": 1e4, "digits": 260}
-BRANCH_POINT = math.nextafter(-math.exp(-1), 0)  # the first number above -1/e
-
-ELEMENTARY = (
-    named("exp", exp, near=(709.78,)),
-    named("expm1", lambda z: exp(z) - 1),
-    named("exp2", lambda z: exp(z * mp.log(2)), near=(1024.0, -1074.0)),
-    named("log", log, near=(1.0,), **POSITIVE),
-    named("log1p", lambda z: log(1 + z), near=(-1.0,), inside=lambda x: x > -1),
-    named("log1mexp", lambda z: log(1 - exp(-z)), near=(math.log(2),), **POSITIVE),
-    named("log2", lambda z: log(z) / mp.log(2), near=(1.0,), **POSITIVE),
-    named("log10", lambda z: log(z) / mp.log(10), near=(1.0,), **POSITIVE),
-    named("sigmoid", sigmoid),
-    named("softplus", softplus),
-    named("log_sigmoid", lambda z: -softplus(-z)),
-    named(
-        "logaddexp",
-        lambda a, b: a + softplus(b - a) if at(a) > at(b) else b + softplus(a - b),
-        arity=2,
-    ),
-    named("exp_share", lambda a, b: sigmoid(a - b), arity=2),
-    named("difference", lambda a, b: a - b, arity=2),
-    named("xlogy", lambda x, y: x * log(y), arity=2, inside=lambda x, y: y > 0),
-    named("xlog1py", lambda x, y: x * log(1 + y), arity=2, inside=lambda x, y: y > -1),
-    named("entr", lambda z: -z * log(z), near=(math.exp(-1),), **POSITIVE),
-    named("log_ratio", lambda x, y: log(x) - log(y), arity=2, **POSITIVE),
-    named("relative_difference", lambda x, y: x / y - 1, arity=2, **POSITIVE),
-    named("rel_entr", lambda x, y: x * (log(x) - log(y)), arity=2, **POSITIVE),
-    named("kl_div", lambda x, y: x * (log(x) - log(y)) - x + y, arity=2, **POSITIVE),
-    named("power", lambda x, y: exp(y * log(x)), arity=2, inside=lambda x, y: x > 0),
-    named("cbrt", cbrt),
-    named("norm_sqrt", sqrt, **POSITIVE),
-    named("hypot", hypot, arity=2),
-    named("cosine", lambda a, b: a / hypot(a, b), arity=2),
-    named("hypot1", lambda z: sqrt(1 + z * z)),
-    named("sin", sin, near=(math.pi, 2 * math.pi)),
-    named("cos", cos, near=(HALF_PI, 3 * HALF_PI)),
-    named("tan", lambda z: sin(z) / cos(z), near=(HALF_PI, -HALF_PI, math.pi, 3 * HALF_PI)),
-    named("asin", asin, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0),
-    named("acos", acos, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0),
-    named("atan", atan),
-    named("atan2", atan2, arity=2),
-    named("sinh", lambda z: (exp(z) - exp(-z)) / 2),
-    named("cosh", lambda z: (exp(z) + exp(-z)) / 2),
-    named("tanh", tanh),
-    named("sech", lambda z: 2 / (exp(z) + exp(-z))),
-    named("sech2", lambda z: 4 / (exp(z) + exp(-z)) / (exp(z) + exp(-z))),
-    named("asinh", asinh),
-    named("acosh", acosh, near=(1.0,), inside=lambda x: x > 1),
+FORMULAS = (
+    formula("x*y", lambda x, y: x * y, lambda x, y: x * y, kind="elementary"),
+    formula("x/y", lambda x, y: x / y, lambda x, y: x / y, kind="elementary"),
     *(
-        named(name, slope, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0)
-        for name, slope in (
-            ("asin_slope", lambda z: 1 / sqrt((1 - z) * (1 + z))),
-            ("atanh_slope", lambda z: 1 / ((1 - z) * (1 + z))),
+        formula(
+            f"x**{p}",
+            lambda x, p=p: x**p,
+            lambda z, p=p: power(z, p),
+            kind="elementary",
+            **({} if isinstance(p, int) else POSITIVE),
         )
+        for p in (2, 3, 4, 5, 9, -1, -2, -3, -4, -7, 0.5, -0.5, 1.5, -1.5, 2.5, 1.3, -2.7)
     ),
-    named(
-        "acosh_slope",
-        lambda z: 1 / (sqrt(z - 1) * sqrt(z + 1)),
-        near=(1.0,),
-        inside=lambda x: x > 1,
-    ),
-    named("atanh", atanh, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0),
-    *(
-        Row(
-            f"bose({n})",
-            lambda x, n=n: primitive("bose", sd.constant(n), x),
-            bose_derivative(n),
-            inside=lambda x: x != 0,
-        )
-        for n in (0, 1, 4)
-    ),
-    *(
-        Row(
-            f"{name}({n}, {m})",
-            lambda a, b, k=name, n=n, m=m: primitive(k, sd.constant(n), sd.constant(m), a, b),
-            planar(angle, n, m),
-            arity=2,
-        )
-        for name, angle in (("hypot_derivative", False), ("atan2_derivative", True))
-        for n, m in ((1, 0), (2, 1))
-    ),
-    Row("x*y", lambda x, y: x * y, lambda x, y: x * y, arity=2),
-    Row("x/y", lambda x, y: x / y, lambda x, y: x / y, arity=2),
-    *(
-        Row(f"x**{p}", lambda x, p=p: x**p, lambda x, p=p: power(x, p))
-        for p in (2, 3, 4, 5, 9, -1, -2, -3, -4, -7)
-    ),
-    *(
-        Row(f"x**{p}", lambda x, p=p: x**p, lambda x, p=p: power(x, mp.mpf(p)), **POSITIVE)
-        for p in (0.5, -0.5, 1.5, -1.5, 2.5, 1.3, -2.7)
-    ),
-)
-
-STEPWISE = (
-    named("abs", lambda z: -z if at(z) < 0 else z, "stepwise"),
-    named(
-        "maximum",
-        lambda a, b: a if at(a) > at(b) else b,
-        "stepwise",
-        arity=2,
-        inside=lambda a, b: a != b,
-    ),
-    named(
-        "minimum",
-        lambda a, b: b if at(a) > at(b) else a,
-        "stepwise",
-        arity=2,
-        inside=lambda a, b: a != b,
-    ),
-    named(
-        "mod",
-        lambda a, b: a - b * mp.floor(at(a) / at(b)),
-        "stepwise",
-        arity=2,
-        inside=lambda a, b: a % b != 0,
-        digits=1500,
-    ),
-)
-
-
-def with_derivatives(
-    name: str, exact: Any, orders: tuple[int, ...], near: Any = (), **more: Any
-) -> list[Row]:
-    """The row of a function, and those of the functions that are its derivatives.
-
-    ``near`` are places for all of them, or by order.
-    """
-    places = near if isinstance(near, dict) else dict.fromkeys((0, *orders), near)
-    return [
-        special(name, (), exact, near=places.get(0, ()), **more),
-        *(
-            special(
-                f"{name}_derivative",
-                (n,),
-                differentiated(exact, n),
-                near=places.get(n, ()),
-                **more,
-            )
-            for n in orders
-        ),
-    ]
-
-
-SPECIAL = (
-    special("erf", (), erf),
-    special("erfc", (), erfc),
-    *with_derivatives("erfcx", erfcx, (1, 3), near=(0.0, -26.6)),
-    special(
-        "erfinv", (), erfinv, near=(1.0, -1.0), inside=lambda x: abs(x) < 1, low=-1.0, high=1.0
-    ),
-    *(
-        special(name, (), of, near=(2.0, 1.0), inside=lambda x: 0 < x < 2, low=0.0, high=2.0)
-        for name, of in (("erfcinv", erfcinv), ("erfcinv_slope", erfcinv_slope))
-    ),
-    special("ndtr", (), ndtr, near=(0.0, 37.5, -37.5, -38.6)),
-    *(
-        special("normal_density", (n,), differentiated(normal_density, n), near=(0.0, 37.5, -38.6))
-        for n in (0, 3)
-    ),
-    *with_derivatives(
-        "log_ndtr",
-        log_ndtr,
-        (1, 3),
-        near={0: (0.0, 37.5, -37.5), 1: (0.0, 38.5, -44.0), 3: (0.0, 38.5, -44.0)},
-    ),
-    special("ndtri", (), ndtri, near=(1.0, 0.5), inside=lambda x: 0 < x < 1, low=0.0, high=1.0),
-    *(
-        special("expn", (n,), expn(n), near=(1.0, 716.0), low=5e-324, high=1e5)
-        for n in (1, 2, 5, 0, -2)
-    ),
-    special("expi", (), known(mp.ei, expi_slope), near=(0.37250741078136663, 40.0, 715.0), **WIDE),
-    special("expi_derivative", (1,), expi_slope, near=(1.0, 715.0), **WIDE),
-    special(
-        "expi_derivative",
-        (4,),
-        differentiated(expi_slope, 3),
-        near=(9.0, 720.0),
-        digits=400,
-        **WIDE,
-    ),
-    special("sine_integral", (), known(mp.si, lambda z: sinc(z / mp.pi)), **LINE),
-    special(
-        "cosine_integral",
-        (),
-        known(mp.ci, lambda z: cos(z) / z),
-        near=(0.6165054856207162,),
-        low=5e-324,
-        high=1e30,
-    ),
-    *(
-        special(
-            "cosine_integral_derivative",
-            (n,),
-            differentiated(lambda z: cos(z) / z, n - 1),
-            near=(3.0,),
-            low=5e-324,
-            high=1e30,
-            digits=400,
-        )
-        for n in (1, 4)
-    ),
-    *(
-        row
-        for name, value, slope, low in (
-            ("sinh_integral", mp.shi, sinhc, -1e5),
-            ("cosh_integral", lambda x: mp.re(mp.chi(x)), coshc, 5e-324),
-        )
-        for row in (
-            special(
-                name,
-                (),
-                known(value, slope),
-                near=(0.5238225713898644, 716.0),
-                digits=400,
-                **(WIDE | {"low": low}),
-            ),
-            *(
-                special(
-                    f"{name}_derivative",
-                    (n,),
-                    differentiated(slope, n - 1),
-                    near=(1.0, 9.0, 716.0),
-                    digits=400,
-                    **(WIDE | {"low": low}),
-                )
-                for n in (1, 4)
-            ),
-        )
-    ),
-    special("fresnel_sine", (), known(mp.fresnels, chirp(sin)), near=(36974.0,), **LINE),
-    special("chirp_sine", (), chirp(sin), near=(1.0, 1e3, 1e9), **LINE),
-    special("fresnel_cosine", (), known(mp.fresnelc, chirp(cos)), near=(36974.0,), **LINE),
-    special("chirp_cosine", (), chirp(cos), near=(1.0, 1e3, 1e9), **LINE),
-    *with_derivatives(
-        "dawsn",
-        dawsn,
-        (1, 4),
-        near={
-            0: (0.0, 0.9241388730045918, 12.0),
-            1: (0.0, 0.9241388730045918),
-            4: (0.0, 0.9241388730045918),
-        },
-    ),
-    special("gamma", (), gamma, near=(*INTEGERS, 171.6), inside=no_pole, low=-180.0, high=200.0),
-    special("rgamma", (), rgamma, near=(*INTEGERS, 171.6), low=-180.0, high=200.0),
-    *(
-        special(
-            "rgamma_derivative",
-            (n,),
-            differentiated(rgamma, n),
-            near=(*INTEGERS, 171.6),
-            low=-175.0,
-            high=200.0,
-        )
-        for n in (1, 3)
-    ),
-    special("gammaln", (), psi(-1), near=(*INTEGERS, 1.0, 2.0), inside=no_pole, low=-180.0),
-    special(
-        "digamma", (), psi(0), near=(*INTEGERS, 1.4616321449683622), inside=no_pole, low=-180.0
-    ),
-    *(
-        special("polygamma", (n,), psi(n), near=INTEGERS, inside=no_pole, low=-180.0, high=1e8)
-        for n in (1, 2, 3, 171)
-    ),
-    *(
-        row
-        for a in (0.5, 1, 2.5, 40)
-        for row in (
-            special("gammainc", (a,), gammainc(a), low=5e-324, high=1e4),
-            special("gammaincc", (a,), gammaincc(a), low=5e-324, high=1e4),
-            special("gamma_density", (a,), gamma_density(a), low=5e-324),
-        )
-    ),
-    *(
-        special("betainc", (a, b), betainc(a, b), near=(1.0,), **INSIDE_UNIT)
-        for a, b in ((0.5, 0.5), (2, 3), (7.5, 1.5))
-    ),
-    special(
-        "beta_density",
-        (-0.5, 1.5, 2),
-        beta_density(-0.5, 1.5, 2),
-        near=(1.0,),
-        **INSIDE_UNIT,
-    ),
-    named(
-        "beta",
-        lambda a, b: (1 / a + 1 / b) * (gamma(a + 1) * gamma(b + 1) / gamma(a + b + 1)),
-        "special",
-        **(OF_TWO | {"digits": 450}),
-    ),
-    named("poch", lambda z, m: gamma(z + m) / gamma(z), "special", **OF_TWO),
-    named(
-        "binom",
-        lambda n, k: gamma(n + 1) / (gamma(k + 1) * gamma(n - k + 1)),
-        "special",
-        inside=lambda n, k: k < n,
-        **OF_TWO,
-    ),
-    named(
-        "betaln",
-        lambda a, b: psi(-1)(a) + psi(-1)(b) - psi(-1)(a + b),
-        "special",
-        **(OF_TWO | {"high": 1e8}),
-    ),
-    *(
-        row
-        for n in (0, 1, 3)
-        for row in (
-            special("jv", (n,), bessel("j", n), near=(2.404825557695773,), high=1e5, low=-1e5),
-            special("yv", (n,), bessel("y", n), near=(0.8935769662791675,), low=5e-324, high=1e5),
-            special("iv", (n,), bessel("i", n), high=1e5, low=-1e5),
-            special("kv", (n,), bessel("k", n), low=5e-324, high=1e5),
-        )
-    ),
-    *(
-        special(name, (n,), polynomial(name, n), near=(0.5, 1.0, -1.0))
-        for name in POLYNOMIALS
-        for n in (2, 7, 50)
-    ),
-    *(
-        special(name, (n, a), polynomial(name, n, a), near=(0.5, 1.0, -1.0))
-        for name in ("eval_gegenbauer", "eval_genlaguerre")
-        for n, a in ((7, 2.5), (6, 0.3), (50, 0.3))
-    ),
-    *(
-        row
-        for name, of, domain in (
-            ("ellipk", elliptic(1), {"inside": lambda x: x < 1, "high": 1.0}),
-            ("ellipe", elliptic(-1), {"inside": lambda x: x < 1, "high": 1.0}),
-            ("ellipkm1", lambda z: elliptic(1)(1 - z), {"low": 5e-324, "digits": 700}),
-        )
-        for row in with_derivatives(
-            name, of, (1, 3), near={0: (1.0, 0.5), 1: (1.0,), 3: (1.0,)}, **domain
-        )
-    ),
-    *(
-        row
-        for name, branch, high in (("lambertw", 0, LARGEST), ("lambertwm1", -1, -5e-324))
-        for row in with_derivatives(
-            name, lambertw(branch), (1, 3), (BRANCH_POINT, -0.25), low=BRANCH_POINT, high=high
-        )
-    ),
-    *with_derivatives(
-        "zeta",
-        riemann,
-        (1, 3),
-        near={
-            0: (1.0, 0.0, -2.0, -100.0, -260.0),
-            1: (1.0, -2.7172628292045743),
-            3: (1.0, -2.7172628292045743),
-        },
-        inside=lambda x: x != 1,
-        low=-1e52,
-    ),
-    *(
-        Row(
-            title.format(q),
-            ours,
-            of,
-            "special",
-            low=1.0,
-            high=1e52,
-            near=(1.0,),
-            inside=lambda s: s > 1,
-            digits=60,
-        )
-        for q in (0.3, 1.0, 50.25)
-        for title, ours, of in (
-            ("hurwitz_zeta(s, {})", lambda s, q=q: sd.zeta(s, q), hurwitz(q)),
-            (
-                "hurwitz_zeta_derivative(1, s, {})",
-                lambda s, q=q: primitive(
-                    "hurwitz_zeta_derivative", sd.constant(1), s, sd.constant(q)
-                ),
-                differentiated(hurwitz(q), 1),
-            ),
-        )
-    ),
-    *(
-        row
-        for s in (1.25, 2.0, 40.5)
-        for row in (
-            special("hurwitz_zeta", (s,), hurwitz_by_q(s), near=(1.0,), low=5e-324),
-            special("hurwitz_zeta_derivative", (1, s), hurwitz_by_q(s, 1), near=(1.0,), low=5e-324),
-        )
-    ),
-    *(
-        row
-        for n in (0.5, -1.25)
-        for row in (
-            special("jv", (n,), bessel("j", n), near=(2.404825557695773,), low=5e-324, high=1e5),
-            special("yv", (-n,), bessel("y", -n), near=(0.8935769662791675,), low=5e-324, high=1e5),
-            special("iv", (n,), bessel("i", n), low=5e-324, high=1e5),
-            special("kv", (n,), bessel("k", n), low=5e-324, high=1e5),
-        )
-    ),
-    *(
-        row
-        for n in (0, 1, 4, 0.5, -1.25)
-        for row in (
-            special(
-                "ive",
-                (n,),
-                scaled_bessel("i", n),
-                near=(20.0,),
-                inside=lambda x: x != 0,
-                low=-LARGEST if n == int(n) else 5e-324,
-            ),
-            special("kve", (n,), scaled_bessel("k", n), low=5e-324),
-        )
-    ),
-    *(
-        special(
-            f"{name}_derivative",
-            (m, n),
-            differentiated(scaled_bessel(name[0], n), m),
-            low=5e-324,
-            near=(20.0 + 2 * m,) if name == "ive" else (),
-        )
-        for m, n in ((1, 0), (3, 2), (2, 0.5))
-        for name in ("ive", "kve")
-    ),
-    named("sinc", sinc, "special", near=(1.0, 2.0), low=-1e16, high=1e16),
-    *(
-        special("sinc_derivative", (n,), differentiated(sinc, n), low=-1e16, high=1e16)
-        for n in (1, 4)
-    ),
-)
-
-# Compositions whose parts do not cancel as typed.
-COMPOSITE = (
-    Row("1/cosh(x)", lambda x: 1 / sd.cosh(x), lambda z: 2 / (exp(z) + exp(-z)), "composite"),
-    Row("1/(1 + exp(-x))", lambda x: 1 / (1 + sd.exp(-x)), sigmoid, "composite"),
-    Row("x/(1 + x**2)", lambda x: x / (1 + x**2), lambda z: z / (1 + z * z), "composite"),
-    Row("1/(1 + x**2)", lambda x: 1 / (1 + x**2), lambda z: 1 / (1 + z * z), "composite"),
-    Row(
+    # Compositions whose parts do not cancel as typed.
+    formula("1/cosh(x)", lambda x: 1 / sd.cosh(x), lambda z: 2 / (exp(z) + exp(-z))),
+    formula("1/(1 + exp(-x))", lambda x: 1 / (1 + sd.exp(-x)), sigmoid),
+    formula("x/(1 + x**2)", lambda x: x / (1 + x**2), lambda z: z / (1 + z * z)),
+    formula("1/(1 + x**2)", lambda x: 1 / (1 + x**2), lambda z: 1 / (1 + z * z)),
+    formula(
         "x**3/expm1(x)",
         lambda x: x**3 / sd.expm1(x),
         lambda z: z * z * z / (exp(z) - 1),
-        "composite",
         inside=lambda x: x != 0,
     ),
-    Row("x*10**400", lambda x: x * 10**400, lambda z: z * mp.mpf(10) ** 400, "composite"),
-    Row("x/10**400", lambda x: x / 10**400, lambda z: z / mp.mpf(10) ** 400, "composite"),
+    formula("x*10**400", lambda x: x * 10**400, lambda z: z * mp.mpf(10) ** 400),
+    formula("x/10**400", lambda x: x / 10**400, lambda z: z / mp.mpf(10) ** 400),
     *(
-        Row(
-            f'parse("{text}")',
-            lambda x, t=text: sd.parse(t),
-            lambda z, c=factor: z * c,
-            "composite",
-        )
+        formula(f'parse("{text}")', lambda x, t=text: sd.parse(t), lambda z, c=factor: z * c)
         for text, factor in (
             ("x*1e400", mp.mpf(10) ** 400),
             ("-1e-400*x", -(mp.mpf(10) ** -400)),
@@ -1082,11 +223,10 @@ COMPOSITE = (
         )
     ),
     *(
-        Row(
+        formula(
             f"{text}xlogy(x, x)",
             lambda x, s=sign: s * sd.xlogy(x, x),
             lambda z, s=sign: z * log(z) * s,
-            "composite",
             limits={(0.0,): (0, -mp.inf * sign, mp.inf * sign)},
             **POSITIVE,
         )
@@ -1094,19 +234,18 @@ COMPOSITE = (
     ),
 )
 
-ROWS = {one.name: one for one in (*ELEMENTARY, *STEPWISE, *SPECIAL, *COMPOSITE)}
-assert len(ROWS) == len(ELEMENTARY) + len(STEPWISE) + len(SPECIAL) + len(COMPOSITE)
-
-WITHOUT_ROW = {
-    **dict.fromkeys(("less", "less_equal", "equal", "not_equal"), "a truth value"),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), "a truth value"),
-    **dict.fromkeys(("sign", "step", "floor", "ceil", "trunc", "round", "floor_divide"), "a step"),
-    "gammasgn": "a step",
-    **dict.fromkeys(("where", "clip"), "selects an operand"),
-    "polygamma_difference": "the derivative of betaln, in whose rows it is",
-    "beta_derivative": "the derivative of beta, in whose rows it is",
+ROWS = {
+    row.name: row
+    for row in (
+        *(
+            row_of(one, setting)
+            for one in FUNCTIONS
+            if not one.without
+            for setting in one.settings or (Setting(),)
+        ),
+        *FORMULAS,
+    )
 }
-"""Functions without a row of their own; exact values are held by tests against exact arithmetic."""
 
 
 # Judging ------------------------------------------------------------------------------------------
@@ -1117,23 +256,6 @@ class Exact(NamedTuple):
 
     value: Any
     size: Any
-
-
-def _expanded(row: Row, point: tuple[float, ...], order: int, digits: int) -> list[Any]:
-    with mp.workdps(digits):
-        xs = [mp.mpf(x) for x in point]
-        if row.arity == 1:
-            series = row.exact(Series([xs[0], mp.mpf(1), *[mp.mpf(0)] * order]))
-            return [c * mp.factorial(k) for k, c in enumerate(series.c)]
-        zeros = [mp.mpf(0)] * order
-        inner = Series([xs[1], mp.mpf(1), *zeros])
-        constant = lambda v: Series([mp.mpf(v), mp.mpf(0), *zeros])  # noqa: E731
-        outer = Series([constant(xs[0]), constant(1), *[constant(0)] * order])
-        series = row.exact(outer, Series([inner, *[constant(0)] * (order + 1)]))
-        return [
-            [c * mp.factorial(j) * mp.factorial(k) for k, c in enumerate(part.c)]
-            for j, part in enumerate(series.c)
-        ]
 
 
 @cache
@@ -1156,27 +278,10 @@ def settled(name: str, point: tuple[float, ...], highest: int) -> dict[tuple[int
     one = ROWS[name]
     if point in one.limits:
         return {(n,): Exact(mp.mpf(f), abs(f)) for n, f in enumerate(one.limits[point])}
-    digits = one.digits
-    while True:
-        rough = _expanded(one, point, highest, digits)
-        fine = _expanded(one, point, highest, digits * 3 // 2)
-        found = {}
-        for n in one.orders(highest + 1):
-            a, b = rough, fine
-            for k in n:
-                a, b = a[k], b[k]
-            if abs(b) < abs(a) * mp.mpf(10) ** (-digits // 4):  # all of it is rounding
-                b = a = mp.mpf(0)
-            agree = abs(a - b) <= abs(b) * mp.mpf(10) ** -20 or max(abs(a), abs(b)) < 1e-640
-            found[n] = b if agree else None
-        if all(value is not None for value in found.values()):
-            break
-        digits *= 2
-        if digits > 6000:
-            raise ArithmeticError(f"{name} at {point}: the oracle does not settle")
+    found = one.derivatives(point, highest + 1)
     result = {}
     for n in one.orders(highest):
-        up = [found[(*n[:k], n[k] + 1, *n[k + 1 :])] for k in range(one.arity)]
+        up = [found[(*n[:k], n[k] + 1, *n[k + 1 :])] for k in range(len(point))]
         size = abs(found[n]) + sum(abs(mp.mpf(x) * d) for x, d in zip(point, up, strict=True))
         result[n] = Exact(found[n], size)
     return result
@@ -1211,7 +316,7 @@ X, Y = sd.symbols("x y")
 def derivative(name: str, order: tuple[int, ...]) -> tuple[Any, list[Any]]:
     """The derivative, and the symbols of which it is a function."""
     one = ROWS[name]
-    symbols = [X, Y][: one.arity]
+    symbols = [X, Y][: len(one.free)]
     f = one.ours(*symbols)
     for s, n in zip(symbols, order, strict=True):
         f = sd.diff(f, s, n) if n else f
@@ -1295,12 +400,6 @@ def strict_orders(name: str) -> list[tuple[int, ...]]:
     """The orders of a row that are judged without conditioning, too."""
     vocabulary = ROWS[name].kind in ("elementary", "special")
     return [n for n in ROWS[name].orders(2) if sum(n)] if vocabulary else []
-
-
-def vocabulary_without_row() -> set[str]:
-    """The functions that no row and no reason covers."""
-    titles = {name.split("(")[0] for name in ROWS}
-    return set(VOCABULARY) - titles - set(WITHOUT_ROW)
 
 
 # The whole table ----------------------------------------------------------------------------------

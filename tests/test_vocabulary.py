@@ -36,7 +36,7 @@ from symdiff.interchange.parser import FUNCTIONS
 from symdiff.scalars.formula import MPMATH, VOCABULARY, arity, canonical, kernel_symbol
 from symdiff.scalars.vocabulary import FACTS, Facts, ScalarFunction
 from tests.support.cases import all_cases
-from tests.support.scalar_oracle import MEANING, POLYNOMIALS, STEPS, coefficients
+from tests.support.scalar_functions import POLYNOMIALS, STEPS, TABLE, coefficients
 
 ORTHOGONAL = (*POLYNOMIALS, "eval_gegenbauer", "eval_genlaguerre")
 each_function = all_cases("name", VOCABULARY, least=147)
@@ -47,7 +47,7 @@ OF_REAL_ORDER = {"jv", "yv", "iv", "kv", "ive", "kve", "ive_derivative", "kve_de
 
 def parameters(name, real=False):
     """The operands by which there is no derivative, and a number for each; a half if it may be."""
-    places = MEANING[name].constants if name in MEANING and name != "where" else ()
+    places = range(TABLE[name].parameters if name != "where" else 0)
     if name in ORTHOGONAL:
         return dict.fromkeys(places, 3)
     if name in OF_REAL_ORDER:

@@ -14,7 +14,7 @@ from numeric import check
 from symdiff.graph.algebra import primitive
 from symdiff.scalars.formula import arity
 from tests.support.refusals import refused
-from tests.support.scalar_oracle import STEP_PAIRS, STEP_POINTS, STEPS
+from tests.support.scalar_functions import STEP_PAIRS, STEP_POINTS, STEPS
 
 pytest.importorskip("flint")
 

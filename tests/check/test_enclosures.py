@@ -1,7 +1,7 @@
 """Enclosures contain the values: of every function, of random formulas, at points and over boxes.
 
-The truth is mpmath's, of the meanings in ``tests.support.scalar_oracle``, its derivatives by
-numerical differentiation: nothing of it is shared with balls, or with the rules of differentiation.
+The truth is that of ``tests.support.scalar_functions``; derivatives of formulas are numerical ones
+of mpmath: nothing is shared with balls, or with the rules of differentiation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numeric import check
 from symdiff.graph.algebra import primitive
 from symdiff.scalars.formula import VOCABULARY, arity
 from tests.support.budget import sample
-from tests.support.scalar_oracle import MEANING, STEPS, exact, orders
+from tests.support.scalar_functions import SMOOTH, STEPS, exact
 
 pytest.importorskip("flint")
 
@@ -28,19 +28,6 @@ DIGITS = 30
 TRUTH = 130  # digits of the oracle
 ERROR = mp.mpf(10) ** -70  # that its numerical derivatives may have, relative to the terms
 LARGEST = 50
-# Numerical derivatives of these cost the oracle up to a second: orders up to 1 alone.
-SLOW = {
-    "betaln",
-    "polygamma_difference",
-    "zeta",
-    "hurwitz_zeta",
-    "ellipk",
-    "ellipkm1",
-    "ellipe",
-    "yv",
-}
-
-
 AT_EDGES = {"lambertwm1", "lambertwm1_derivative", "lambertw", "lambertw_derivative"}
 x, y = sd.symbols("x y")
 
@@ -59,7 +46,7 @@ class Case:
         return found if isinstance(found, sd.Expr) else sd.constant(found)
 
     def truth(self, order, point, digits=TRUTH):
-        """The derivative of the meaning, and how far it may be off."""
+        """The derivative of the function, and how far it may be off."""
         with mp.workdps(digits):
             at = tuple(map(mp.mpf, point))
             value = real(self.function(*at))
@@ -111,21 +98,18 @@ def refused(error, counts):
 
 
 def of_vocabulary(rng, counts):
-    """A function near one of the points at which its meaning is known, and its derivative."""
-    name = rng.choice(sorted(MEANING))
-    meaning = MEANING[name]
-    point = [t for t in meaning.at() if max(map(abs, t)) <= LARGEST]
+    """A function near one of the hand-picked points of its row, and its derivative."""
+    name = rng.choice(sorted(SMOOTH))
+    row = SMOOTH[name]
+    point = [t for t in row.examples() if max(map(abs, t)) <= LARGEST]
     point = list(rng.choice(point))
     for k in range(len(point)):
-        if k not in meaning.constants and rng.random() < 0.75:
+        if k >= row.parameters and rng.random() < 0.75:
             moved = [*point[:k], point[k] * (1 + rng.randrange(-64, 64) / 1024), *point[k + 1 :]]
-            point = moved if meaning.smooth(*moved) and name not in AT_EDGES else point
-    slow = name in SLOW or name.endswith("_derivative")
-    order = rng.choice(orders(meaning, 1 if slow else 3))
+            point = moved if row.smooth(*moved) and name not in AT_EDGES else point
+    order = rng.choice(row.of_orders(3))
     symbols = [sd.symbol(f"x{k}") for k in range(len(point))]
-    operands = [
-        sd.constant(point[k]) if k in meaning.constants else s for k, s in enumerate(symbols)
-    ]
+    operands = [sd.constant(point[k]) if k < row.parameters else s for k, s in enumerate(symbols)]
     derivative = primitive(name, *operands)
     for symbol, n in zip(symbols, order, strict=True):
         derivative = sd.diff(derivative, *[symbol] * n) if n else derivative
@@ -133,30 +117,30 @@ def of_vocabulary(rng, counts):
     if not isinstance(derivative, sd.Expr):
         derivative = sd.constant(derivative)
     found = check.enclose(derivative, env, digits=DIGITS)
-    value = exact(meaning, tuple(point), order)
-    size = mp.fabs(exact(meaning, tuple(point), (0,) * len(point)))
+    values = exact(name, tuple(point), sum(order))
+    value, size = values[order], mp.fabs(values[(0,) * len(point)])
     wrong = violation(found, value, ERROR * (size + mp.fabs(value) + mp.mpf(10) ** -10), counts)
     return wrong and f"{name}, order {order} at {point}: {wrong}"
 
 
 def of_function_ranges(rng, counts):
     """A function, or a first derivative, over a range about a point, against points in it."""
-    name = rng.choice(sorted(set(MEANING) - SLOW))
-    meaning = MEANING[name]
-    point = rng.choice([t for t in meaning.at() if max(map(abs, t)) <= LARGEST])
-    varied = [k for k in range(len(point)) if k not in meaning.constants]
+    name = rng.choice(sorted(SMOOTH))
+    row = SMOOTH[name]
+    point = rng.choice([t for t in row.examples() if max(map(abs, t)) <= LARGEST])
+    varied = list(range(row.parameters, len(point)))
     low, high = list(point), list(point)
     width = 2.0 ** -rng.randrange(1, 12)
     for k in varied:
         low[k] -= abs(point[k]) * width * rng.random()
         high[k] += abs(point[k]) * width * rng.random()
     inside = [[rng.uniform(a, b) for a, b in zip(low, high, strict=True)], low, high]
-    if not all(meaning.smooth(*p) for p in inside) or name in AT_EDGES:
+    if not all(row.smooth(*p) for p in inside) or name in AT_EDGES:
         return None
     symbols = [sd.symbol(f"x{k}") for k in range(len(point))]
     operands = [s if k in varied else sd.constant(point[k]) for k, s in enumerate(symbols)]
     order = [0] * len(point)
-    if varied and not name.endswith("_derivative"):
+    if varied:
         order[rng.choice(varied)] = rng.randrange(2)
     derivative = sd.constant(0) + primitive(name, *operands)
     for symbol, n in zip(symbols, order, strict=True):
@@ -168,7 +152,7 @@ def of_function_ranges(rng, counts):
         return refused(error, counts)
     counts["enclosed"] += 1
     for p in inside:
-        value = exact(meaning, tuple(p), tuple(order))
+        value = exact(name, tuple(p), sum(order))[tuple(order)]
         wrong = violation(found, value, ERROR * (1 + mp.fabs(value)))
         if wrong:
             return f"{name}, order {order} over {box} at {p}: {wrong}"
@@ -177,12 +161,11 @@ def of_function_ranges(rng, counts):
 
 UNARY = [
     name
-    for name in MEANING
+    for name in SMOOTH
     if arity(name) == 1 and name not in ("gamma", "gammaln", "zeta", "erfc", "log_ndtr")
-    if not MEANING[name].points
+    if not SMOOTH[name].points
 ]
 BINARY = ("maximum", "minimum", "hypot", "atan2", "logaddexp", "mod", "cosine", "exp_share")
-EXACT = {"maximum": max, "minimum": min}  # whose meaning, (a + b ± |a - b|)/2, rounds
 CONDITIONS = ("less", "less_equal")
 
 
@@ -216,10 +199,10 @@ def formula(rng, point, size):
         made = (e**p, lambda a, b: f(a, b) ** (mp.mpf(p.numerator) / p.denominator))
     elif kind == "binary":
         name = rng.choice(BINARY)
-        if not MEANING[name].smooth(value, g(*point)):
+        row = SMOOTH[name]
+        if not row.smooth(value, g(*point)):
             return e, f
-        meaning = EXACT.get(name, MEANING[name].f)
-        made = (primitive(name, e, d), lambda a, b: meaning(f(a, b), g(a, b)))
+        made = (primitive(name, e, d), lambda a, b: row.f(f(a, b), g(a, b)))
     elif kind == "where":
         name = rng.choice(CONDITIONS)
         h, u = formula(rng, point, max(size - part, 1))
@@ -230,10 +213,10 @@ def formula(rng, point, size):
         )
     else:
         name = rng.choice((*UNARY, "floor", "sign", "step", "round"))
-        meaning = MEANING.get(name)
-        if meaning and not (meaning.smooth(value) and abs(value) <= LARGEST):
+        row = SMOOTH.get(name)
+        if row and not (row.smooth(value) and abs(value) <= LARGEST):
             return e, f
-        of = meaning.f if meaning else lambda t: mp.mpf(STEPS[name](t))
+        of = row.f if row else lambda t: mp.mpf(STEPS[name](t))
         made = (primitive(name, e), lambda a, b: of(f(a, b)))
     try:
         fits = mp.fabs(made[1](*point)) <= LARGEST

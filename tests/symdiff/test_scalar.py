@@ -19,18 +19,11 @@ from symdiff.scalars.formula import (
 from tests.support.oracle_digits import key, stored
 from tests.support.orders import order_count
 from tests.support.refusals import refused
-from tests.support.scalar_oracle import (
-    MEANING,
-    RESOLUTION,
-    STEP_PAIRS,
-    STEP_POINTS,
-    STEPS,
-    exact,
-    orders,
-)
+from tests.support.scalar_functions import SMOOTH, STEP_PAIRS, STEP_POINTS, STEPS, TABLE, exact
 
 A, B, C, D = (kernel_symbol(k) for k in range(4))
 AGREEMENT = mp.mpf(10) ** -50  # both sides carry 110 digits or more
+RESOLUTION = mp.mpf(10) ** -90  # of a zero at 110 digits
 
 
 def derivative(formula, order):
@@ -45,14 +38,14 @@ def evaluator(formula, count):
 
 
 def disagreement(formula, name, highest):
-    """The largest relative difference of the formula's derivatives from the meaning of ``name``."""
-    meaning, worst = MEANING[name], mp.mpf(0)
-    for order in orders(meaning, highest):
+    """The largest relative difference of the formula's derivatives from the row of ``name``."""
+    row, worst = SMOOTH[name], mp.mpf(0)
+    for order in row.of_orders(highest):
         value = evaluator(derivative(formula, order), arity(name))
-        for point in meaning.at():
-            one = functools.partial(exact_parts, meaning, point, order)
+        for point in row.examples():
+            one = functools.partial(exact_parts, name, point, order)
             (wanted,) = stored(key("scalar", name, point, order), one)
-            with mp.workdps(meaning.working_digits(point)):
+            with mp.workdps(row.working_digits(point)):
                 error = mp.fabs(value(*map(mp.mpf, point)) - wanted)
                 assert mp.isfinite(error)
                 if wanted:
@@ -65,32 +58,33 @@ def disagreement(formula, name, highest):
 HIGHEST = 3
 
 
-def exact_parts(meaning, point, order):
-    return [exact(meaning, point, order)]
+def exact_parts(name, point, order):
+    return [exact(name, point)[order]]
 
 
 def requests():
     """What computes the exact derivatives that the tests below ask for."""
     return {
-        key("scalar", name, point, order): functools.partial(exact_parts, meaning, point, order)
-        for name, meaning in MEANING.items()
-        for order in orders(meaning, HIGHEST)
-        for point in meaning.at()
+        key("scalar", name, point, order): functools.partial(exact_parts, name, point, order)
+        for name, row in SMOOTH.items()
+        for order in row.of_orders(HIGHEST)
+        for point in row.examples()
     }
 
 
-def test_every_function_has_a_meaning_here():
-    assert set(MEANING) | set(STEPS) == set(VOCABULARY) == set(MPMATH)
+def test_every_function_has_a_row():
+    assert set(TABLE) == set(VOCABULARY) == set(MPMATH)
+    assert all(row.arity == arity(name) for name, row in TABLE.items())
 
 
-@pytest.mark.parametrize("name", MEANING)
+@pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_to_third_order(name):
     formula = VOCABULARY[name](*[A, B, C, D][: arity(name)])
     assert disagreement(formula, name, HIGHEST) < AGREEMENT
 
 
 PLANTABLE = [
-    name for name in MEANING if issubclass(VOCABULARY[name], v.ScalarFunction) and name != "where"
+    name for name in SMOOTH if issubclass(VOCABULARY[name], v.ScalarFunction) and name != "where"
 ]
 
 
