@@ -18,10 +18,18 @@ import numpy as np
 
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import pushforward
-from symdiff.display.forms import Condition, Index, element_of, from_front, length_of, simplified
+from symdiff.display.forms import (
+    Condition,
+    Index,
+    element_of,
+    from_front,
+    is_stack,
+    length_of,
+    simplified,
+)
 from symdiff.display.normal_form import regrouped
 from symdiff.display.notation import PLAIN
-from symdiff.display.reading import components, reading, stacked
+from symdiff.display.reading import components, reading, rearrangement, stacked
 from symdiff.exact.components import filled
 from symdiff.functions.indexing import getitem
 from symdiff.functions.rearranging import moveaxis
@@ -54,9 +62,10 @@ from symdiff.transforms.sized import Sized
 from symdiff.transforms.while_loops import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from symdiff.graph.expr import Expr
+    from symdiff.graph.node import Shape
 
 # The letters tried for names, in this order; then the first of them with numbers.
 _SOLUTIONS, _SEQUENCES, _FUNCTIONS = "xyzw", "abcdfgh", "uvwyz"
@@ -242,11 +251,7 @@ class System:
         values = dict(zip(op.symbols, node.args[1:], strict=True))
         mesh = _mesh_of(node)
         if op.stated is not None and mesh is not None:
-            operands = list(mesh.args)
-            if mesh.op.sensitivities:  # type: ignore[attr-defined]  # the first row belongs to y
-                shape = next(x.shape for x, k in op.stated.operands.items() if k == 0)
-                operands[0] = reshape(getitem(operands[0], 0), shape)
-            lost = {x: operands[k] for x, k in op.stated.operands.items()}
+            lost = {x: _operand_of_mesh(mesh, x, k) for x, k in op.stated.operands.items()}
             return replaced([op.stated.value], {**lost, **values})[0]
         length = Length(self._length_of_count(node.args[0]))
         return with_lengths("while_loop", [op.inner], values, {str(op.own): length})[0]
@@ -432,21 +437,21 @@ class System:
     def _at_times(self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]) -> Expr:
         """The values of a solution, or of a derivative of it, at the requested times."""
         equation = self._equation(node, op, around)
-        name, lead = equation.name(self, op.orders), equation.axes(op.orders)
-        times = self._translated(node.args[1], around)
-        shape = (*node.shape[:lead], *node.shape[lead + 1 :])
+        name = equation.name(self, op.orders)
+        shape = equation.state(self, op.orders).shape
+        times = self._translated(node.args[0], around)
         count = times.shape[0]
         if not isinstance(count, int) or count > _LISTED:
             if not isinstance(times.op, ops.Symbol):
                 if (times, "", 0) not in self._elements:
                     self._elements[times, "", 0] = self._named_value(times)
                 times = self._elements[times, "", 0]
-            return equation.symbol(f"{name}({times.name})", node.shape)
-        rows = []
-        for j in range(count):
-            at = self._time_text(times, j)
-            rows.append(expand_dims(equation.symbol(f"{name}({at})", shape), lead))
-        return rows[0] if count == 1 else concat(rows, axis=lead)
+            value = equation.symbol(f"{name}({times.name})", (count, *shape))
+        else:
+            ats = [self._time_text(times, j) for j in range(count)]
+            rows = [expand_dims(equation.symbol(f"{name}({at})", shape), 0) for at in ats]
+            value = rows[0] if count == 1 else concat(rows)
+        return equation.arranged(value, op.orders)
 
     def _time_text(self, times: Expr, j: int) -> str:
         """The time with index j: a number, an element of a symbol, or a name."""
@@ -483,18 +488,18 @@ class System:
         for number in reversed(range(len(op.orders))):  # names in the order of reading
             for orders in combinations(op.orders, number):
                 equation.name(self, orders)
-        slope, start = equation.slope(self, op.orders), equation.start(op.orders)
+        slope, start = equation.sides(self, op.orders)
         parts: list[list[Token]] = []
         if op.orders:
             base = equation.name(self, ())
             total = [equation.operand_name(k) for k in op.orders]
             by = tuple((x, total.count(x)) for x in dict.fromkeys(total))
             parts.append([Name(name), Sign("="), Partial(base, by)])
-        slope = self._translated(slope, around)
+        slope = _without_transposition(self._translated(slope, around))
         timed = equation.time in set(topological([slope]))
         left = f"{name}'({equation.time.name})" if timed else f"{name}'"
         begins = f"{name}({self._time_text(equation.times, 0)})"
-        parts += [[Equation(left, slope)], [Equation(begins, start)]]
+        parts += [[Equation(left, slope)], [Equation(begins, _with_integers(start))]]
         self.clauses.append(Clause(parts))
 
 
@@ -514,14 +519,19 @@ class _Equation:
         """The symbol of this name and shape, the same for each use."""
         return self._symbols.setdefault((name, shape), named_dummy(name, shape))
 
-    def sorted(self, orders: tuple[int, ...]) -> tuple[int, ...]:
-        """The operands in one order, if all are scalars: then derivatives are symmetric."""
-        scalar = all(not self.node.args[k].shape for k in orders)
-        return tuple(sorted(orders)) if scalar else orders
+    def arranged(self, value: Expr, orders: tuple[int, ...]) -> Expr:
+        """The last axes, those of the sorted orders, in the order of ``orders``."""
+        first = value.ndim - self.axes(orders)
+        ranked = sorted(range(len(orders)), key=lambda j: orders[j])
+        starts = {
+            j: first + self.axes([orders[i] for i in ranked[:r]]) for r, j in enumerate(ranked)
+        }
+        axes = [starts[j] + i for j, k in enumerate(orders) for i in range(self.node.args[k].ndim)]
+        return moveaxis(value, axes, range(first, value.ndim)) if axes != sorted(axes) else value
 
     def name(self, system: System, orders: tuple[int, ...]) -> str:
         """The name of the solution or of a derivative; a new one gets a definition."""
-        orders = self.sorted(orders)
+        orders = tuple(sorted(orders))
         if orders not in self.names:
             letters = {0: _FUNCTIONS, 1: _SENSITIVITIES}.get(len(orders), _HIGHER)
             self.names[orders] = system._new_name(letters)
@@ -534,8 +544,8 @@ class _Equation:
         named = equations(ContinuousSolution, op.name, op.outputs, op.x, op.params, orders)
         return opaque(named, *self.node.args)
 
-    def axes(self, orders: tuple[int, ...]) -> int:
-        """The number of axes in front of the times."""
+    def axes(self, orders: Sequence[int]) -> int:
+        """The number of axes of operands."""
         return sum(self.node.args[k].ndim for k in orders)
 
     def open(self, system: System) -> None:
@@ -543,10 +553,9 @@ class _Equation:
         if self._opened:
             return
         self._opened = True
-        first, times, *params = [system._translated(x, self.around) for x in self.node.args]
-        self.times = times
+        self.times, *params = [system._translated(x, self.around) for x in self.node.args]
         self.time = named_dummy(system._new_name(_TIMES), ())
-        self.operands = {0: first, **dict(enumerate(params, 2))}
+        self.operands = dict(enumerate(params, 1))
         by = {k for orders in self.names for k in orders}
         atoms = {k: _atoms(x) for k, x in self.operands.items()}
         for k, x in list(self.operands.items()):
@@ -563,54 +572,31 @@ class _Equation:
 
     def state(self, system: System, orders: tuple[int, ...]) -> Expr:
         """The symbol of the solution or of a derivative, at one time."""
-        orders = self.sorted(orders)
+        orders = tuple(sorted(orders))
         if orders not in self.states:
-            lead = [dim for k in orders for dim in self.node.args[k].shape]
-            shape = (*lead, *self.op.x.shape)
-            self.states[orders] = named_dummy(self.name(system, orders), shape)
+            inside = [dim for k in orders for dim in self.node.args[k].shape]
+            name = self.name(system, orders)
+            self.states[orders] = named_dummy(name, (*self.op.x.shape, *inside))
         return self.states[orders]
 
-    def start(self, orders: tuple[int, ...]) -> Expr:
-        """The value at the first time."""
-        if not orders:
-            return _with_integers(self.operands[0])
-        shape = self.node.args[0].shape
-        if orders == (0,):
-            return _identity(shape)
-        lead = [dim for k in orders for dim in self.node.args[k].shape]
-        return full((*lead, *shape), 0)
-
-    def slope(self, system: System, orders: tuple[int, ...]) -> Expr:
-        """The derivative by time: that of the equation, differentiated by operands."""
+    def sides(self, system: System, orders: tuple[int, ...]) -> tuple[Expr, Expr]:
+        """The derivative by time and the value at the first time, differentiated by operands."""
         time, *inner = self.op.params
-        values = {self.op.x: self.state(system, ()), time: self.time}
-        values.update(zip(inner, [self.operands[k] for k in range(2, 2 + len(inner))], strict=True))
-        # Differentiate over the bound symbols: operands may share symbols.
+        # Differentiate over fresh symbols: operands may share symbols.
         fresh = {x: named_dummy(x.name, x.shape, x.dtype) for x in (time, *inner)}
-        symbols = dict(enumerate([fresh[p] for p in inner], 2))
-        (slope,) = replaced(self.op.outputs, {self.op.x: values[self.op.x], **fresh})
+        bound = dict(enumerate([fresh[p] for p in inner], 1))
+        sides = replaced(self.op.outputs, {self.op.x: self.state(system, ()), **fresh})
         known: list[tuple[int, ...]] = [()]
-        for j, k in enumerate(orders):
-            lead = self.node.args[k].shape
-            seeds = {}
+        for k in sorted(orders):
+            seeds = {bound[k]: Flow(_identity(bound[k].shape), NONE)}
             for before in known:
-                tangent = self.state(system, (*before, k))
-                at = self.axes(before) if tuple(before) == self.sorted(before) else 0
-                if lead:
-                    axes = range(at, at + len(lead))
-                    tangent = moveaxis(tangent, tuple(axes), tuple(range(len(lead))))
+                tangent = _with_last_axes_first(self.state(system, (*before, k)), bound[k].ndim)
                 seeds[self.state(system, before)] = Flow(tangent, NONE)
-            if k in symbols:
-                seeds[symbols[k]] = Flow(_identity(lead), NONE)
-            flow = pushforward(topological([slope]), [slope], seeds)[0]
-            shape = (*lead, *slope.shape)
-            slope = full(shape, 0) if flow is None else flow.expr
-            before_axes = self.axes(orders[:j])
-            if lead and before_axes:
-                source = tuple(range(len(lead)))
-                slope = moveaxis(slope, source, tuple(range(before_axes, before_axes + len(lead))))
+            sides = [_differentiated(side, seeds, bound[k].shape) for side in sides]
             known += [(*before, k) for before in known]
-        return replaced([slope], {fresh[p]: values[p] for p in (time, *inner)})[0]
+        values = {fresh[time]: self.time, **{bound[k]: x for k, x in self.operands.items()}}
+        slope, start = replaced(sides, values)
+        return slope, start
 
 
 # Helpers ------------------------------------------------------------------------------------------
@@ -653,6 +639,13 @@ def _mesh_of(node: Expr) -> Expr | None:
     """The node with the times of a solver on which the number of rounds depends, or None."""
     count = node.args[0]
     return next((x for x in topological([count]) if isinstance(x.op, Mesh)), None)
+
+
+def _operand_of_mesh(mesh: Expr, x: Expr, k: int) -> Expr:
+    """The operand with index k, of the shape of x; the start is the first row of a larger one."""
+    if k == 0 and mesh.op.sensitivities:  # type: ignore[attr-defined]
+        return reshape(getitem(mesh.args[0], 0), x.shape)
+    return mesh.args[k]
 
 
 def _operand_name(x: Expr) -> str | None:
@@ -717,6 +710,29 @@ def _identity(shape: Any) -> Expr:
     n = product(shape)
     eye = contract([], (0, 0), {0: n})
     return eye if len(shape) == 1 else reshape(eye, (*shape, *shape))
+
+
+def _with_last_axes_first(x: Expr, number: int) -> Expr:
+    axes = range(x.ndim - number, x.ndim)
+    return moveaxis(x, axes, range(number)) if number else x
+
+
+def _without_transposition(x: Expr) -> Expr:
+    """A transposed stack as the stack of its elements; other expressions as they are."""
+    rearranged = rearrangement(reading(x))
+    if rearranged is None or not is_stack(rearranged[0]):
+        return x
+    parts = components(x)
+    return x if parts is None else stacked(parts)
+
+
+def _differentiated(x: Expr, seeds: Mapping[Expr, Flow], shape: Shape) -> Expr:
+    """The derivative by a symbol of this shape, whose axes come last."""
+    flow = pushforward(topological([x]), [x], seeds)[0]
+    if flow is None:
+        return full((*x.shape, *shape), 0)
+    axes = range(len(shape))
+    return moveaxis(flow.expr, axes, range(x.ndim, x.ndim + len(shape))) if shape else flow.expr
 
 
 def _arithmetic_progression(values: Any) -> tuple[int, int] | None:

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
 
 class ContinuousSolution(Equations):
-    """The solution of ``dy/dt = body(y, t, p..)``, or a derivative of it, at requested times.
+    """The solution of ``dy/dt = slope(y, t, p..)``, or a derivative of it, at requested times.
 
-    The operands are the start, the times and the params; the first bound param is the time.
-    ``orders`` has the indices of the operands by which it is differentiated.  The axes of the value
-    are those of these operands, the axis of times, and those of y.
+    The outputs are the slope and ``start(p..)``, the value at the first time.  The operands are the
+    times and the params; the first bound param is the time.  ``orders`` has the indices of the
+    operands by which it is differentiated.  The axes of the value are that of the times, those of
+    y, and those of these operands.
     """
 
     __slots__ = ("orders",)
@@ -55,17 +56,18 @@ class ContinuousSolution(Equations):
         return (self.orders,)
 
     def result(self, *shapes: Shape) -> Shape:
-        lead = [dim for k in self.orders for dim in shapes[k]]
-        return (*lead, *shapes[1], *self.x.shape)
+        return (*shapes[0], *self.x.shape, *(dim for k in self.orders for dim in shapes[k]))
 
 
 def continuous_solution(
-    body: Expr, y: Expr, time: Expr, start: Expr, times: Expr, params: Sequence[Expr]
+    slope: Expr, start: Expr, y: Expr, time: Expr, times: Expr, params: Sequence[Expr]
 ) -> Expr:
-    """The solution of ``dy/dt = body`` at the times; body is over y, time and the params."""
-    inner = [time, *params]
-    op = equations(ContinuousSolution, "ode", [body], y, inner, ())
-    return opaque(op, start, times, *params)
+    """The solution of ``dy/dt = slope`` at the times; slope is over y, time and the params.
+
+    The start is over the params.
+    """
+    op = equations(ContinuousSolution, "ode", [slope, start], y, [time, *params], ())
+    return opaque(op, times, *params)
 
 
 class _ContinuousRule(JointStatement):
@@ -78,11 +80,10 @@ class _ContinuousRule(JointStatement):
         """The derivative by each operand, applied to its tangent."""
         flows = []
         for k, t in tangents.items():
-            partial, lead, inside, rest = _partial(node, k)
+            partial, own, inside = _partial(node, k)
             batch = tuple(range(-1, -1 - (t.expr.ndim - len(inside)), -1))
-            word = (*lead, *inside, *rest)
-            value = contract([(t.expr, (*batch, *inside)), (partial, word)], (*batch, *lead, *rest))
-            flows.append(Flow(value, NONE))
+            terms = [(t.expr, (*batch, *inside)), (partial, (*own, *inside))]
+            flows.append(Flow(contract(terms, (*batch, *own)), NONE))
         return flows
 
     @staticmethod
@@ -90,25 +91,23 @@ class _ContinuousRule(JointStatement):
         """The derivative by each operand, applied to the cotangent."""
         flows = {}
         for k in places:
-            partial, lead, inside, rest = _partial(node, k)
+            partial, own, inside = _partial(node, k)
             batch = tuple(range(-1, -1 - (g.expr.ndim - node.ndim), -1))
-            terms = [(g.expr, (*batch, *lead, *rest)), (partial, (*lead, *inside, *rest))]
+            terms = [(g.expr, (*batch, *own)), (partial, (*own, *inside))]
             flows[k] = Flow(contract(terms, (*batch, *inside)), NONE)
         return flows
 
 
-def _partial(node: Expr, k: int) -> tuple[Expr, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """The derivative by operand k, and labels of its axes: before, of the operand, after."""
+def _partial(node: Expr, k: int) -> tuple[Expr, tuple[int, ...], tuple[int, ...]]:
+    """The derivative by operand k, and labels of its axes: of the node, and of the operand."""
     op = node.op
     assert isinstance(op, ContinuousSolution)
-    if k == 1:
+    if k == 0:
         raise Unsupported("a statement about derivatives by the times of a solution")
     further = (*op.orders, k)
     named = equations(ContinuousSolution, op.name, op.outputs, op.x, op.params, further)
-    before = sum(node.args[j].ndim for j in op.orders)
     axes = tuple(range(node.ndim + node.args[k].ndim))
-    stop = before + node.args[k].ndim
-    return opaque(named, *node.args), axes[:before], axes[before:stop], axes[stop:]
+    return opaque(named, *node.args), axes[: node.ndim], axes[node.ndim :]
 
 
 register(ContinuousSolution, _ContinuousRule)

@@ -8,6 +8,7 @@ requested time to that time.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus.derivative import detach, jacobian
@@ -47,7 +48,7 @@ from symdiff.transforms.solutions import solution, unknown
 from symdiff.transforms.tableaus import TABLEAUS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from symdiff.graph.expr import Operand
     from symdiff.graph.node import Dim, Shape
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
 
 __all__ = ["odeint"]
 
-# The largest state, in elements, whose implicit stages are stored as starts for the roots.
+# The largest state, in elements, whose implicit stages are stored as starts for the roots, and the
+# largest array in an expression that steps take apart.
 _SMALL = 64
 
 
@@ -139,15 +141,69 @@ def odeint(
     saved = len(tableau.b) * size if small else 0
     tolerances = tolerance("odeint", "rtol", rtol), tolerance("odeint", "atol", atol)
     further = method, *tolerances, max_steps, saved, bool(sensitivities)
-    op = equations(Mesh, "mesh", stated, z, [time, *params.values()], *further)
+    data = _over_symbols([start, *params])
+    # Texts find the operands of a solution here: at places that equal equations share.
+    order = dict.fromkeys([*(x for x in data.operands.values() if x is not start), *params])
+    fresh = {x: named_dummy("p", x.shape, x.dtype) for x in order if x not in params}
+    symbols = [{**fresh, **params}[x] for x in order]
+    op = equations(Mesh, "mesh", stated, z, [time, *symbols], *further)
     assert isinstance(op, Mesh)
     state = _State(y, time, named_dummy("h", ()), guess)
     # Without known stages, start all of them from the slope at the beginning of the step.
     last = _take_step(slope, state, tableau, stack([slope] * len(tableau.b)))
     step = _take_step(slope, state, tableau, guess) if op.kept else last
-    solved = opaque(op, begin, times, *params)
-    outside = {symbol: x for x, symbol in params.items()}
-    return of.tree_of(_solve_on_mesh(step, last, state, start, solved, outside, slope))
+    solved = opaque(op, begin, times, *order)
+    return of.tree_of(_solve_on_mesh(step, last, state, solved, data, [*params.values()], slope))
+
+
+class _Data(NamedTuple):
+    """Values over bound symbols, and the expression that each bound symbol stands for."""
+
+    values: list[Expr]
+    operands: dict[Expr, Expr]
+
+
+def _over_symbols(values: Sequence[Expr]) -> _Data:
+    """The values over bound symbols for the user's symbols in them, and for elements of these.
+
+    So a derivative by a user's symbol is a derivative by one operand of the solution, and has its
+    own differential equation.  A value that is expensive or large is an operand as a whole.
+    """
+    parts = dict.fromkeys(part for x in values for part in _symbols_of_small(x) or [x])
+    fresh = {
+        x: named_dummy("p", x.shape, x.dtype) for x in parts if _symbol_of_element(x) not in parts
+    }
+    return _Data(replaced(values, fresh), {symbol: x for x, symbol in fresh.items()})
+
+
+def _symbols_of_small(x: Expr) -> list[Expr]:
+    """The symbols and elements of symbols in an expression; none if that is large or expensive."""
+    parts: dict[Expr, None] = {}
+    waiting, seen = [x], {x}
+    while waiting:
+        node = waiting.pop()
+        size = product(node.shape)
+        if (node is not x or node.args) and not (isinstance(size, int) and size <= _SMALL):
+            return []
+        if isinstance(node.op, ops.Opaque) or len(seen) > _SMALL:
+            return []
+        if isinstance(node.op, ops.Symbol) or _symbol_of_element(node) is not None:
+            parts[node] = None
+            continue
+        for arg in reversed(node.args):
+            if arg not in seen:
+                seen.add(arg)
+                waiting.append(arg)
+    return [*parts]
+
+
+def _symbol_of_element(x: Expr) -> Expr | None:
+    """The symbol of which a scalar is an element, or None."""
+    if not isinstance(x.op, ops.Contract) or x.shape or len(x.args) != 1:
+        return None
+    (row,) = x.args
+    (symbol,) = row.args if isinstance(row.op, ops.Slice) else (row,)
+    return symbol if isinstance(symbol.op, ops.Symbol) and product(row.shape) == 1 else None
 
 
 class _State(NamedTuple):
@@ -261,12 +317,12 @@ def _solve_on_mesh(
     step: Expr,
     last_step: Expr,
     state: _State,
-    start: Expr,
     solved: Expr,
-    params: Mapping[Expr, Expr],
+    data: _Data,
+    params: Sequence[Expr],
     slope: Expr,
 ) -> Expr:
-    """The solution by steps along the mesh ``solved``, whose operands hold the remaining data.
+    """The solution by steps along the mesh ``solved``, from the start and params in ``data``.
 
     The last step leads to a requested time.  Texts state the equation with ``slope`` instead.
     """
@@ -281,7 +337,6 @@ def _solve_on_mesh(
         for x in (part(solved, 0, 1), part(solved, most + 2, stages))
     )
     values = {
-        named_dummy("start", start.shape): start,
         named_dummy("times", times.shape): times,
         named_dummy("mesh", (most + 1,)): part(solved, 1, most + 2),
         named_dummy("places", times.shape, int): intervals,
@@ -292,8 +347,10 @@ def _solve_on_mesh(
         if op.sensitivities:  # the first rows belong to y
             stages_flat = take(reshape(stages_flat, (most, guess.shape[0], *op.x.shape)), 0, axis=2)
         values[named_dummy("stages", shape)] = reshape(stages_flat, shape)
-    start, times, mesh, places, *saved = values
-    n = free_length(names(topological([step, *values])))
+    times, mesh, places, *saved = values
+    start, *inner = data.values
+    fixed = dict(zip(params, inner, strict=True))
+    n = free_length(names(topological([step, *values, *data.values])))
     # The first node is the first time, which has derivatives; the others are data.
     nodes = concat([part(times, 0, 1), take(detach(mesh), arange(1, n + 1))])
     begins, ends = part(nodes, 0, n), part(nodes, 1, n + 1)
@@ -301,18 +358,21 @@ def _solve_on_mesh(
     if saved:
         along[guess] = take(saved[0], arange(n), axis=0)
     # The last step, from the mesh to each requested time, runs for all times at once.
-    path = trajectory(step, y, start, along, {p: p for p in params}, n)
+    path = trajectory(step, y, start, along, fixed, n)
     last = take(nodes, places, axis=0)
     rows = {y: take(path, places, axis=0), time: last, h: times - last}
     stand_ins = {x: named_dummy(x.name, value.shape) for x, value in rows.items()}
     each = batched([last_step], stand_ins, times.shape[0])
-    (body,) = replaced(each, {symbol: rows[x] for x, symbol in stand_ins.items()})
+    (body,) = replaced(each, {**fixed, **{symbol: rows[x] for x, symbol in stand_ins.items()}})
 
     def stated() -> Stated:
-        value = continuous_solution(slope, y, time, start, times, [*params])
-        return Stated(value, {x: k for k, x in enumerate((start, times, *params))})
+        over = replaced([slope], fixed)[0], start
+        later = itertools.count(2)
+        operands = {x: 0 if x is start else next(later) for x in data.operands}
+        value = continuous_solution(*over, y, time, times, [*operands])
+        return Stated(value, {times: 1, **operands})
 
-    return sized(body, n, {**values, **params}, squeeze(count, 0), state=stated)
+    return sized(body, n, {**values, **data.operands}, squeeze(count, 0), state=stated)
 
 
 def _batch_mesh(node: Expr, args: list[tuple[Expr, bool]], length: Dim) -> Expr:

@@ -72,6 +72,14 @@ def pendulum(g, c):
     return sd.odeint(lambda u, t: sd.stack([u[1], -g * sd.sin(u[0])]), start, [0, 1])[-1, 0]
 
 
+def oscillator(g, y0):
+    return sd.odeint(lambda u, t: sd.stack([u[1], -g * u[0]]), y0, [0, 1])[-1]
+
+
+def small_pendulum(g, a):
+    return sd.odeint(lambda u, t: sd.stack([u[1], -g / a * u[0]]), [1, 0], [0, 3])[-1, 0]
+
+
 def nested(a):
     def inner(s):
         return sd.fori_loop(0, 3, lambda i, z: sd.sin(z) + a, s)
@@ -124,6 +132,19 @@ PENDULUM = "u' = [u[1], -g*sin(u[0])], u(0) = [c, 0]"
 PENDULUM_LATEX = (
     r"u' = \begin{bmatrix} u_1 \\ -g \sin\left(u_0\right) \end{bmatrix},"
     r" u\left(0\right) = \begin{bmatrix} c \\ 0 \end{bmatrix}"
+)
+OSCILLATOR = "u' = [u[1], -g*u[0]], u(0) = y0"
+OSCILLATOR_LATEX = r"u' = \begin{bmatrix} u_1 \\ -g u_0 \end{bmatrix}, u\left(0\right) = y_0"
+SMALL_PENDULUM = "u' = [u[1], -g*u[0]/a], u(0) = [1, 0]"
+SMALL_PENDULUM_LATEX = (
+    r"u' = \begin{bmatrix} u_1 \\ -\frac{g u_0}{a} \end{bmatrix},"
+    r" u\left(0\right) = \begin{bmatrix} 1 \\ 0 \end{bmatrix}"
+)
+BY_GRAVITY = "s = du/dg, s' = [s[1], -((g*s[0] + u[0])/a)], s(0) = [0, 0]"
+BY_GRAVITY_LATEX = (
+    r"s = \frac{\partial u}{\partial g},"
+    r" s' = \begin{bmatrix} s_1 \\ -\frac{g s_0 + u_0}{a} \end{bmatrix},"
+    r" s\left(0\right) = \begin{bmatrix} 0 \\ 0 \end{bmatrix}"
 )
 
 SOLUTIONS = table(
@@ -378,6 +399,53 @@ SOLUTIONS = table(
                 r" -g s_0 \cos\left(u_0\right) - \sin\left(u_0\right) \end{bmatrix},"
                 r" s\left(0\right) = \begin{bmatrix} 0 \\ 0 \end{bmatrix}",
                 PENDULUM_LATEX,
+            ),
+        ),
+        "pendulum_by_amplitude": (
+            "g, c",
+            lambda g, c: sd.diff(pendulum(g, c), c),
+            "s[0](1)\nwhere s = du/dc, s' = [s[1], -g*s[0]*cos(u[0])], s(0) = [1, 0]\n"
+            f"and {PENDULUM}",
+            below(
+                r"s_0\left(1\right)",
+                r"s = \frac{\partial u}{\partial c}, s' = \begin{bmatrix} s_1 \\"
+                r" -g s_0 \cos\left(u_0\right) \end{bmatrix},"
+                r" s\left(0\right) = \begin{bmatrix} 1 \\ 0 \end{bmatrix}",
+                PENDULUM_LATEX,
+            ),
+        ),
+        "oscillator_by_start": (
+            "g, y0 2",
+            lambda g, y0: sd.jacobian(oscillator(g, y0), y0),
+            "[[s[0,0](1), s[0,1](1)], [s[1,0](1), s[1,1](1)]]\n"
+            "where s = du/dy0, s' = [[s[1,0], s[1,1]], [-g*s[0,0], -g*s[0,1]]], s(0) = eye(2)\n"
+            f"and {OSCILLATOR}",
+            below(
+                r"\begin{bmatrix} s_{0,0}\left(1\right) & s_{0,1}\left(1\right) \\"
+                r" s_{1,0}\left(1\right) & s_{1,1}\left(1\right) \end{bmatrix}",
+                r"s = \frac{\partial u}{\partial y_0}, s' = \begin{bmatrix} s_{1,0} & s_{1,1} \\"
+                r" -g s_{0,0} & -g s_{0,1} \end{bmatrix}, s\left(0\right) = I",
+                OSCILLATOR_LATEX,
+            ),
+        ),
+        "quotient_by_numerator": (
+            "g, a",
+            lambda g, a: sd.diff(small_pendulum(g, a), g),
+            f"s[0](3)\nwhere {BY_GRAVITY}\nand {SMALL_PENDULUM}",
+            below(r"s_0\left(3\right)", BY_GRAVITY_LATEX, SMALL_PENDULUM_LATEX),
+        ),
+        "quotient_by_numerator_twice": (
+            "g, a",
+            lambda g, a: sd.diff(small_pendulum(g, a), g, 2),
+            "v[0](3)\nwhere v = d2u/dg2, v' = [v[1], -((g*v[0] + 2*s[0])/a)], v(0) = [0, 0]\n"
+            f"and {BY_GRAVITY}\nand {SMALL_PENDULUM}",
+            below(
+                r"v_0\left(3\right)",
+                r"v = \frac{\partial^2 u}{\partial g^2},"
+                r" v' = \begin{bmatrix} v_1 \\ -\frac{g v_0 + 2 s_0}{a} \end{bmatrix},"
+                r" v\left(0\right) = \begin{bmatrix} 0 \\ 0 \end{bmatrix}",
+                BY_GRAVITY_LATEX,
+                SMALL_PENDULUM_LATEX,
             ),
         ),
         "nested": (

@@ -140,6 +140,27 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "a system by its start": lambda: sd.grad(damped()[-1, 0], v),
     "a system by a vector, as a matrix": lambda: sd.jacobian(damped()[-1], theta),
     "a system by a vector twice": lambda: sd.hessian(damped()[-1, 0], theta),
+    "a system by a vector and its start": lambda: sd.jacobian(sd.grad(damped()[-1, 0], theta), v),
+    "a system by its start and a vector": lambda: sd.jacobian(sd.grad(damped()[-1, 0], v), theta),
+    "a start of small expressions": lambda: sd.hessian(
+        sd.odeint(lambda u, t: sd.stack([u[1], -a / r * u[0]]), [c**2, a * c], [0, 1])[-1, 1],
+        [a, c, r],
+    ),
+    "a start from a loop": lambda: sd.diff(
+        sd.odeint(lambda u, t: -alpha * u, sd.fori_loop(0, 3, lambda i, s: s * c, alpha), [0, 1])[
+            -1
+        ],
+        alpha,
+    ),
+    "a start with steps for sensitivities": lambda: sd.grad(
+        sd.odeint(lambda u, t: sd.stack([u[1], -a * u[0]]), [c, r], [0, 1], sensitivities=True)[
+            -1, 0
+        ],
+        [a, c, r],
+    ),
+    "elements of parameters": lambda: sd.grad(
+        sd.odeint(lambda u, t: -theta[0] * u + theta[1], theta[0] * theta[1], [0, 1])[-1], theta
+    ),
     "functions of parameters": lambda: sd.diff(
         sd.odeint(lambda u, t: -sd.exp(alpha) * u, y0 * alpha, [0, 1])[-1], alpha
     ),
@@ -174,7 +195,6 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
 }
 
 UNSTATED = {
-    "a system by a vector twice",  # its slope is in index notation
     "derivatives by times",
     "an equation in a loop by a parameter",
     "a condition in a loop by its start",
