@@ -1,5 +1,6 @@
 """What building a contraction takes, which functions it passes through, and what becomes of it."""
 
+import gc
 import itertools
 import sys
 import tomllib
@@ -36,11 +37,13 @@ def calls(f, operands):
         elif event == "c_call":
             found.append(arg.__name__)
 
+    gc.disable()  # callbacks of what it collects are calls, too
     sys.setprofile(note)
     try:
         result = f(*operands)
     finally:
         sys.setprofile(None)
+        gc.enable()
     assert result.args
     return found[1:-1]  # without f itself, and without the end of the profile
 
