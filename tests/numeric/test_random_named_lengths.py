@@ -25,7 +25,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 import numeric as nm
 import symdiff as sd
 from symdiff.errors import ShapeError, Unsupported
-from tests.support.budget import sample
+from tests.support.budget import FUZZ, sample
 from tests.support.evaluation import evaluate
 from tests.support.fields import HIGH
 from tests.support.oracles import DIGITS, bound, close
@@ -410,7 +410,7 @@ def test_a_program_at_every_length_is_that_of_numbers(name):
         met.update(length for sizes in exact_at_every_length(program) for length in sizes)
 
     check()
-    assert met >= {0, 1}
+    assert FUZZ or met >= {0, 1}  # four fresh programs may have neither
 
 
 # Steps that round ---------------------------------------------------------------------------------
@@ -465,7 +465,7 @@ def test_a_program_that_rounds_is_as_near_as_that_of_numbers(name):
         met.update(length for sizes in near_at_every_length(program) for length in sizes)
 
     check()
-    assert met >= {0, 1}
+    assert FUZZ or met >= {0, 1}  # four fresh programs may have neither
 
 
 @given(programs())
