@@ -1,7 +1,7 @@
 """What is printed today for the rows of the gallery, in a process of their own.
 
 ``python -m tests.display.present [words]`` shows the rows in whose names one of the words is, with
-what they should be; ``--json [SEED]`` writes all of it for the tests, with a seed after a session
+what they should be; ``[SEED] --json`` writes all of it for the tests, with a seed after a session
 that made the same nodes in another order and holds them.  With ``--books`` or ``--solutions``
 before, the rows are those of ``gallery_books`` or ``gallery_solutions``.
 """
@@ -72,8 +72,8 @@ def main(words: list[str]) -> None:
     tables = {"--books": BOOKS, "--solutions": SOLUTIONS}
     rows = tables.get(words[0], GALLERY) if words else GALLERY
     words = words[rows is not GALLERY :]
-    if words[:1] == ["--json"]:
-        json.dump(printed(rows, *map(random.Random, words[1:])), sys.stdout)
+    if words[-1:] == ["--json"]:
+        json.dump(printed(rows, *map(random.Random, words[:-1])), sys.stdout)
         return
     found = printed(rows)
     for row in rows:

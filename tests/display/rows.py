@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff import Expr, free_symbols, parse, symbol
 from symdiff.graph.algebra import size
+from tests.display.normal_form import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,3 +67,15 @@ def reading(text: str, expr: Expr) -> Expr:
         name, body = line.split(" = ", maxsplit=1)
         names[name] = parse(body, names)
     return parse(result, names)
+
+
+def present(*arguments: str) -> Any:
+    """What ``tests.display.present`` prints, by name, in a process that has no older symbols."""
+    command = [sys.executable, "-m", "tests.display.present", *arguments, "--json"]
+    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+
+def met(row: Row, printed: dict[str, Any]) -> bool:
+    """Whether text and LaTeX are those of the row; a text of None is open."""
+    text, latex = printed[row.name]["text"], printed[row.name]["latex"]
+    return row.text in (None, text) and normalised(latex) == normalised(row.latex)

@@ -1,10 +1,7 @@
 """The gallery: that it is right, and that text and LaTeX are what it says."""
 
 import contextlib
-import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from tests.display.gallery import GALLERY
 from tests.display.latex_checker import check
 from tests.display.normal_form import normalised
 from tests.display.points import evaluated, point
-from tests.display.rows import reading
+from tests.display.rows import present, reading
 from tests.display.words import internal_words
 from tests.display.written import value
 
@@ -24,11 +21,6 @@ WITH_LATEX = [pytest.param(row, id=row.name) for row in GALLERY if row.latex is 
 # Some dozens of roundings, of numbers about 1, in two orders of evaluation.
 ROUNDING = 1e-12
 INDEXED = re.compile(r"\w*\[[a-z](,[a-z])*\] = |sum\[[a-z]")
-
-
-def present(*arguments):
-    command = [sys.executable, "-m", "tests.display.present", "--json", *arguments]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,5 @@
 """The rows that say what a book prints: they are right, and the printer meets those not listed."""
 
-import json
-import subprocess
-import sys
 from itertools import islice
 
 import numpy as np
@@ -12,8 +9,8 @@ from symdiff import Expr
 from tests.display import written, written_latex
 from tests.display.gallery_books import BOOKS
 from tests.display.latex_checker import check
-from tests.display.normal_form import normalised
 from tests.display.points import evaluated, point
+from tests.display.rows import met, present
 from tests.display.words import internal_words
 
 ROUNDING = 1e-12
@@ -29,14 +26,7 @@ NOT_YET = [
 @pytest.fixture(scope="module")
 def printed():
     """What is printed, by name, in a process that has no older symbols."""
-    command = [sys.executable, "-m", "tests.display.present", "--books", "--json"]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-
-
-def met(row, printed):
-    """Whether text and LaTeX are those of the row; a text of None is open."""
-    text, latex = printed[row.name]["text"], printed[row.name]["latex"]
-    return row.text in (None, text) and normalised(latex) == normalised(row.latex)
+    return present("--books")
 
 
 def test_there_are_120_rows_and_each_has_a_form_of_its_own():

@@ -1,6 +1,5 @@
 """Solutions, loops and their derivatives: rows of a book, true equations, and no internals."""
 
-import json
 import pickle
 import re
 import subprocess
@@ -13,8 +12,8 @@ import symdiff as sd
 from tests.display import written_programs
 from tests.display.gallery_solutions import SOLUTIONS
 from tests.display.latex_checker import check
-from tests.display.normal_form import normalised
 from tests.display.points import evaluated, point
+from tests.display.rows import met, present
 from tests.display.solved_programs import PROGRAMS, UNSTATED
 from tests.display.words import bound_words, internal_words
 
@@ -36,14 +35,7 @@ NOT_YET = [
 @pytest.fixture(scope="module")
 def printed():
     """What is printed, by name, in a process that has no older symbols."""
-    command = [sys.executable, "-m", "tests.display.present", "--solutions", "--json"]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-
-
-def met(row, printed):
-    """Whether text and LaTeX are those of the row."""
-    text, latex = printed[row.name]["text"], printed[row.name]["latex"]
-    return row.text == text and normalised(latex) == normalised(row.latex)
+    return present("--solutions")
 
 
 def agrees(text, expr, seed=1):
