@@ -8,7 +8,7 @@ is regrouped to itself.
 A scalar region of sums, products and powers becomes a sum of terms: a coefficient times powers of
 *bases*.  A base is a symbol, a function, or a sum in brackets.  The region is then written in
 several ways: as it is, with the common factor in front, multiplied out, factored.  The shortest
-one wins, the earlier one of equal lengths.  Sines and cosines, and their hyperbolic kin, may trade
+one wins, the earlier one of equal lengths.  Sines and cosines, and the hyperbolic ones, may trade
 ``sin**2 + cos**2`` for 1.
 """
 

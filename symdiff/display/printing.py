@@ -142,12 +142,10 @@ def _join_tuple(texts: list[str]) -> str:
 def lines(expr: Expr, notation: Notation, full: bool = False) -> list[str]:
     """The lines of ``text``; the last one is the result, or the size of an omitted part."""
     expr = as_expr(expr)
-    if full or is_within(expr, _TRANSLATED):
-        nodes = topological([expr])
-        if any(map(is_program, nodes)):
-            system = System([expr], notation.stars)
-            shown = _lines_of_formula(system.results[0], notation, full)
-            return [*shown, *clause_lines(system, notation, full)]
+    if (full or is_within(expr, _TRANSLATED)) and has_programs([expr]):
+        system = System([expr], notation.stars)
+        shown = _lines_of_formula(system.results[0], notation, full)
+        return [*shown, *clause_lines(system, notation, full)]
     return _lines_of_formula(expr, notation, full)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from symdiff.calculus.flows import NONE, Flow
+from symdiff.calculus.flows import NONE, Flow, identity
 from symdiff.calculus.rules import pushforward
 from symdiff.display.forms import (
     Condition,
@@ -48,7 +48,7 @@ from symdiff.graph.leaves import (
     number_of,
     split_coefficient,
 )
-from symdiff.graph.lengths import Length, product
+from symdiff.graph.lengths import Length
 from symdiff.graph.node import topological
 from symdiff.opaque_ops.matrices import Solve
 from symdiff.transforms.bodies import WithBodies, replaced
@@ -192,6 +192,7 @@ class System:
         self._sequences: dict[str, list[_Sequence]] = {}  # by the name of their length
         self._bases: dict[tuple[Any, ...], _Equation] = {}
         self._elements: dict[tuple[Expr, str, int], Expr] = {}
+        self._named: dict[Expr, Expr] = {}  # by values
         self.clauses: list[Clause] = []
         self.results = [self._translated(x, ()) for x in exprs]
         while self._pending or self._counts:
@@ -219,7 +220,7 @@ class System:
     def _translated(self, expr: Expr, around: tuple[str, ...]) -> Expr:
         """The expression over symbols for its loops and solutions."""
         while True:
-            found = _outermost_programs(expr)
+            found = _outermost(expr, is_program)
             if not found:
                 return _simplified(expr)
             values = {node: self._value(node, around) for node in found}
@@ -285,6 +286,14 @@ class System:
             self.clauses.append(Clause([[Name(name), Words(words)]]))
         else:
             self.clauses.append(Clause([[Equation(name, self._translated(node, around))]]))
+
+    def _symbol_of(self, value: Expr) -> Expr:
+        """The value itself if it is a symbol, else a symbol for it, one for all uses."""
+        if isinstance(value.op, ops.Symbol):
+            return value
+        if value not in self._named:
+            self._named[value] = self._named_value(value)
+        return self._named[value]
 
     def _named_value(self, value: Expr) -> Expr:
         """A symbol for a value, with a clause of its own."""
@@ -422,11 +431,7 @@ class System:
                 )
                 self._elements[key] = value
                 return value
-        if not isinstance(node.op, ops.Symbol):
-            if (node, "", 0) not in self._elements:
-                self._elements[node, "", 0] = self._named_value(node)
-            node = self._elements[node, "", 0]
-        name = str(node.op.name)
+        name = str(self._symbol_of(node).op.name)
         name = f"{name[:-1]},{place}]" if name.endswith("]") else f"{name}[{place}]"
         element = named_dummy(name, node.shape[1:], node.dtype)
         self._elements[key] = element
@@ -442,11 +447,8 @@ class System:
         times = self._translated(node.args[0], around)
         count = times.shape[0]
         if not isinstance(count, int) or count > _LISTED:
-            if not isinstance(times.op, ops.Symbol):
-                if (times, "", 0) not in self._elements:
-                    self._elements[times, "", 0] = self._named_value(times)
-                times = self._elements[times, "", 0]
-            value = equation.symbol(f"{name}({times.name})", (count, *shape))
+            times_name = self._symbol_of(times).op.name
+            value = equation.symbol(f"{name}({times_name})", (count, *shape))
         else:
             ats = [self._time_text(times, j) for j in range(count)]
             rows = [expand_dims(equation.symbol(f"{name}({at})", shape), 0) for at in ats]
@@ -467,11 +469,7 @@ class System:
         number = number_of(time)
         if number is not None:
             return number_text(number)
-        if not isinstance(time.op, ops.Symbol):
-            if (time, "", 0) not in self._elements:
-                self._elements[time, "", 0] = self._named_value(time)
-            time = self._elements[time, "", 0]
-        return str(time.op.name)
+        return str(self._symbol_of(time).op.name)
 
     def _equation(self, node: Expr, op: ContinuousSolution, around: tuple[str, ...]) -> _Equation:
         args = tuple([self._translated(x, around) for x in node.args])
@@ -588,7 +586,7 @@ class _Equation:
         sides = replaced(self.op.outputs, {self.op.x: self.state(system, ()), **fresh})
         known: list[tuple[int, ...]] = [()]
         for k in sorted(orders):
-            seeds = {bound[k]: Flow(_identity(bound[k].shape), NONE)}
+            seeds = {bound[k]: Flow(identity(bound[k].shape), NONE)}
             for before in known:
                 tangent = _with_last_axes_first(self.state(system, (*before, k)), bound[k].ndim)
                 seeds[self.state(system, before)] = Flow(tangent, NONE)
@@ -607,13 +605,13 @@ def number_text(number: Any) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 
-def _outermost_programs(expr: Expr) -> list[Expr]:
-    """The loops and solutions that no other one contains, by first use."""
+def _outermost(expr: Expr, is_wanted: Callable[[Expr], bool]) -> list[Expr]:
+    """The wanted nodes that no other one contains, by first use."""
     found: dict[Expr, None] = {}
     stack, seen = [expr], {expr}
     while stack:
         node = stack.pop()
-        if is_program(node):
+        if is_wanted(node):
             found[node] = None
             continue
         for arg in reversed(node.args):
@@ -661,18 +659,8 @@ def _operand_name(x: Expr) -> str | None:
 
 def _atoms(expr: Expr) -> set[Expr]:
     """The symbols and the elements of symbols in an expression."""
-    atoms: set[Expr] = set()
-    stack, seen = [expr], {expr}
-    while stack:
-        node = stack.pop()
-        if _operand_name(node) is not None or isinstance(node.op, ops.Symbol):
-            atoms.add(node)
-            continue
-        for arg in node.args:
-            if arg not in seen:
-                seen.add(arg)
-                stack.append(arg)
-    return atoms
+    is_atom = lambda x: isinstance(x.op, ops.Symbol) or _operand_name(x) is not None  # noqa: E731
+    return {*_outermost(expr, is_atom)}
 
 
 def _normal(expr: Expr) -> Expr:
@@ -701,15 +689,6 @@ def _with_integers(x: Expr) -> Expr:
     value = x.op.value
     integral = value.dtype.kind == "f" and bool(np.all(value == np.round(value)))
     return as_expr(value.astype(int)) if integral else x
-
-
-def _identity(shape: Any) -> Expr:
-    """The derivative of an array by itself."""
-    if not shape:
-        return number_node(1)
-    n = product(shape)
-    eye = contract([], (0, 0), {0: n})
-    return eye if len(shape) == 1 else reshape(eye, (*shape, *shape))
 
 
 def _with_last_axes_first(x: Expr, number: int) -> Expr:

@@ -9,7 +9,7 @@ a ``ContinuousSolution``; only texts contain its equation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from symdiff.calculus.flows import NONE, Flow
 from symdiff.calculus.rules import JointStatement, pullback, pushforward, register
@@ -39,21 +39,8 @@ class ContinuousSolution(Equations):
     """
 
     __slots__ = ("orders",)
-    fields = ("orders",)
-
-    def __init__(
-        self,
-        name: str,
-        outputs: tuple[Expr, ...],
-        x: Expr,
-        params: tuple[Expr, ...],
-        orders: tuple[int, ...],
-    ) -> None:
-        super().__init__(name, outputs, x, params)
-        self.orders = orders
-
-    def further(self) -> tuple[Any, ...]:
-        return (self.orders,)
+    options = fields = ("orders",)
+    orders: tuple[int, ...]
 
     def result(self, *shapes: Shape) -> Shape:
         return (*shapes[0], *self.x.shape, *(dim for k in self.orders for dim in shapes[k]))

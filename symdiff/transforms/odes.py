@@ -12,6 +12,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from symdiff.calculus.derivative import detach, jacobian
+from symdiff.calculus.variables import component
 from symdiff.errors import ShapeError, Unsupported
 from symdiff.functions.indexing import take
 from symdiff.functions.shaping import (
@@ -199,11 +200,8 @@ def _symbols_of_small(x: Expr) -> list[Expr]:
 
 def _symbol_of_element(x: Expr) -> Expr | None:
     """The symbol of which a scalar is an element, or None."""
-    if not isinstance(x.op, ops.Contract) or x.shape or len(x.args) != 1:
-        return None
-    (row,) = x.args
-    (symbol,) = row.args if isinstance(row.op, ops.Slice) else (row,)
-    return symbol if isinstance(symbol.op, ops.Symbol) and product(row.shape) == 1 else None
+    found = component(x) if x.args and not x.shape else None
+    return None if found is None else found.root
 
 
 class _State(NamedTuple):
