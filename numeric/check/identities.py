@@ -15,7 +15,7 @@ elementary functions of a real variable", 1968).
 from __future__ import annotations
 
 from functools import reduce
-from math import comb
+from math import comb, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +34,10 @@ _MOST_NODES = 2000  # nodes of a formula written as a tree
 _DEEPEST = 80  # the depth of a formula: SymPy walks by recursion
 _MOST_TERMS = 4000  # terms of an expanded numerator
 _MOST_FACTORED = 60  # terms of a logarithm's operand that is factored
+_HIGHEST_FACTORED = (
+    24  # the degree of a polynomial that is factored; of others powers are split off
+)
+_MOST_SPLIT = 10_000  # coefficients, zeros included, of a polynomial of which powers are split off
 _MOST_DECISIONS = 5  # borders to decide by cases: their number doubles with each
 _LARGEST = 10**15  # numbers below have logarithms by prime factors
 
@@ -250,14 +254,29 @@ def _logarithm(a: sp.Expr) -> sp.Expr:
 
 
 def _logarithms_of_factors(p: sp.Expr) -> Iterable[sp.Expr]:
-    if p.is_number or _terms(p) > _MOST_FACTORED:
+    factored = None if p.is_number or _terms(p) > _MOST_FACTORED else _factors(sp.expand(p))
+    if factored is None:
         yield _log_abs_of(p)
         return
-    content, factors = sp.factor_list(sp.expand(p))
+    content, factors = factored
     yield _log_abs_of(content)
     for factor, k in factors:
         for base, exponent in factor.as_powers_dict().items():
             yield k * exponent * (1 if base == sp.E else _log_abs_of(base))
+
+
+def _factors(p: sp.Expr) -> tuple[sp.Expr, list[tuple[sp.Expr, int]]] | None:
+    """The content and the factors with their powers; None for a polynomial of a large degree.
+
+    The time for factors grows exponentially with the degree, that for powers with the number of
+    coefficients, zeros included.
+    """
+    degrees = (0,) if p.is_number else sp.Poly(p).degree_list()
+    coefficients = prod(k + 1 for k in degrees)
+    if coefficients > _MOST_SPLIT:
+        return None
+    high = max(degrees) > _HIGHEST_FACTORED or coefficients > _MOST_SPLIT // 10
+    return (sp.sqf_list if high else sp.factor_list)(p)  # type: ignore[no-any-return]
 
 
 def _log_abs_of(p: sp.Expr) -> sp.Expr:

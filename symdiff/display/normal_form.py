@@ -30,7 +30,7 @@ from symdiff.display.book_order import (
     difference_in_powers,
     is_symbol,
 )
-from symdiff.display.reading import split_factor
+from symdiff.display.reading import is_reciprocal, split_factor
 from symdiff.graph import number, ops
 from symdiff.graph.algebra import PRIMITIVES, combine, int_power, mul, power, primitive, scale
 from symdiff.graph.expr import rebuild
@@ -221,6 +221,8 @@ class _Region:
                     self._keep_sign(self._written[x])
                 result = self._times(result, self._raised(self._terms_of(x), p))
             return result
+        if is_reciprocal(node):
+            return {((primitive("expm1", self._expr(node.args[1])), -1),): 1}
         if op is _EXP:
             return self._exponential(self._terms_of(node.args[0]))
         if op is _POWER:
@@ -369,8 +371,8 @@ class _Region:
             return {raised: number.times(value, e)}
         if len(terms) == 1:
             ((monomial, c),) = terms.items()
-            if c == 1 and len(monomial) == 1 and monomial[0][1] == 1:
-                return {((monomial[0][0], p),): 1}
+            if c == 1 and len(monomial) == 1 and monomial[0][1] in (1, -1):
+                return {_raised_monomial(monomial, p): 1}
             if not monomial:
                 value = number.raised(c, p)
                 if value is not None and not isinstance(value, float):

@@ -112,11 +112,15 @@ def _normal_node(node: Expr, args: Sequence[Expr], merges: bool = True) -> Expr:
     return _move_outside(_factor_matrix(read)) if isinstance(op, ops.Sum | ops.Pointwise) else read
 
 
+def is_reciprocal(node: Expr) -> bool:
+    """Whether the node is bose(0, x), which is written as a user types it: 1/expm1(x)."""
+    return node.op.name == "bose" and number_of(node.args[0]) == 0
+
+
 def _is_known(node: Expr) -> bool:
     """Whether users know the function, or its notation."""
-    reciprocal = node.op.name == "bose" and number_of(node.args[0]) == 0
     norm = node.op.name == "norm_sqrt" and isinstance(node.args[0].op, ops.Contract)
-    return reciprocal or norm or hasattr(functions, node.op.name)
+    return is_reciprocal(node) or norm or hasattr(functions, node.op.name)
 
 
 def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:

@@ -28,7 +28,14 @@ from symdiff.display.forms import (
 )
 from symdiff.display.matrices import Chain, chain
 from symdiff.display.notation import AND, ATOM, COMPARE, OR, POWER, PRODUCT, Notation, Piece
-from symdiff.display.reading import components, factors, rearrangement, repeated, stacked
+from symdiff.display.reading import (
+    components,
+    factors,
+    is_reciprocal,
+    rearrangement,
+    repeated,
+    stacked,
+)
 from symdiff.functions.indexing import getitem
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES, size
@@ -55,7 +62,7 @@ Part = TypeVar("Part")
 _INFIX = {name: sign for name, facts in FACTS.items() if (sign := facts.infix)}
 _LEVELS = {"and": AND, "or": OR}
 _MIRRORED = {"<": ">", "<=": ">="}
-_BOSE, _EXP = PRIMITIVES["bose"], PRIMITIVES["exp"]
+_EXP = PRIMITIVES["exp"]
 
 
 def _shows_axes(node: Expr) -> bool:
@@ -103,11 +110,6 @@ def _system(x: Expr) -> tuple[Expr, Expr] | None:
 
 def _number(c: Any, notation: Notation) -> Piece:
     return Piece(notation.literal(str(c))) if isinstance(c, bool) else notation.number(c)
-
-
-def _is_reciprocal(node: Expr) -> bool:
-    """Whether the node is bose(0, x), which is written as a user types it: 1/expm1(x)."""
-    return node.op is _BOSE and number_of(node.args[0]) == 0
 
 
 def _vanishes(factors: Iterable[tuple[Piece, Exponent]]) -> bool:
@@ -369,7 +371,7 @@ class Writer:
                 if op in (ops.REAL, ops.NO_GRAPH):
                     return operands[0]
                 return notation.call("detach", operands)
-            case ops.Pointwise() if _is_reciprocal(node):
+            case ops.Pointwise() if is_reciprocal(node):
                 expm1 = notation.function(PRIMITIVES["expm1"], operands[1:])
                 return notation.quotient(1, (), [expm1])
             case ops.Pointwise(primitive=True, name="power"):
@@ -436,7 +438,7 @@ class Writer:
         above: list[Piece] = []
         below: list[Piece] = []
         for piece, base, p in parts:
-            if p > 0 and _is_reciprocal(base):
+            if p > 0 and is_reciprocal(base):
                 below.append(self.notation.power(piece.divisors[0], p))
             elif p > 0:
                 above.append(self.notation.power(piece, p))

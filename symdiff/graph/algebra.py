@@ -173,11 +173,12 @@ def combine(name: str, terms: Sequence[tuple[Number, Expr]]) -> Expr:
     coefs: dict[Expr, Number] = {}
     for (coef, _), x in zip(terms, exprs, strict=True):
         op = x.op
+        if op.__class__ is ops.Sum and len(x.args) == 1 and op.const == 0:
+            coef = op.coefs[0] if coef == 1 else number.times(coef, op.coefs[0])
+            x = x.args[0]
+            op = x.op  # of -2*((a + b)/2), the sum a + b
         if op.__class__ is ops.Sum:
-            if len(x.args) == 1 and op.const == 0:
-                coef = op.coefs[0] if coef == 1 else number.times(coef, op.coefs[0])
-                x = x.args[0]
-            elif not x.args or (coef in (1, -1) and len(x.args) <= _FLAT_TERMS):
+            if not x.args or (coef in (1, -1) and len(x.args) <= _FLAT_TERMS):
                 const = _gather(coefs, const, coef, x)
                 continue
         elif op.__class__ is ops.Fill:

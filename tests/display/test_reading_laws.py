@@ -4,7 +4,7 @@ import contextlib
 from fractions import Fraction
 
 import mpmath as mp
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import symdiff as sd
@@ -68,6 +68,8 @@ AT = st.fixed_dictionaries({s.name: PLACES for s in (x, y, z)})
 
 
 @sample(60)
+@example(sd.expm1(x) / sd.expm1(x) / x, {x.name: 1})  # 1/expm1(x) is a function
+@example(sd.sqrt(sd.expm1(x)) / sd.expm1(x) / x, {x.name: 1})
 @given(formulas, AT)
 def test_formulas(expr, at):
     assert_reads(expr, at)

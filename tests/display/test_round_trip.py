@@ -199,6 +199,7 @@ def survives(derivative):
 @sample(50)
 @example(-sd.hypot(x, 0.1 * x))  # sums of products of floats, which round
 @example(sd.logaddexp(x, 0.1))  # a formula that is written out, with a float as operand
+@example(-x - sd.logaddexp(x**x, x**x))  # -2 times half a sum
 @example(sd.hypot(x, x * y))  # a formula that is written out, with a product as operand
 @given(formulas)
 def test_the_text_of_a_derivative_is_that_of_what_it_reads_as(expr):

@@ -226,7 +226,7 @@ scalars = st.recursive(leaves, _extended, max_leaves=12)
     ],
 )
 def test_a_reciprocal_that_is_a_function_is_written_as_it_is_typed(written):
-    assert str(sd.parse(written)) == written
+    assert sd.text(sd.parse(written), exact=True) == written
 
 
 def test_a_wide_sum_is_one_node_again():
