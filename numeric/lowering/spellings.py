@@ -246,7 +246,7 @@ def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
     if found is not None:
         return found
     how = _quotient(node, op, weak)
-    return how if how.form != "product" else _over_sum(how)
+    return how if how.form != "product" or node in weak else _over_sum(how)
 
 
 def _over_sum(how: Spelling) -> Spelling:
@@ -390,7 +390,7 @@ def _loosened(node: Expr, weak: frozenset[Expr]) -> tuple[Expr, ...]:
     kept = {
         k - len(y.shape)
         for y in [sources[k] for k in shaped]
-        if y is not None
+        if y is not None and y not in weak
         for k, dim in enumerate(y.shape)
         if dim == node.shape[k - len(y.shape)]
     }

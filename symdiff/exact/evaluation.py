@@ -3,7 +3,8 @@
 Two evaluations show how many digits are correct: a plain one, and one with a random error of some
 thousand units in the last place in every result that is rounded (stochastic arithmetic; Vignes, "A
 stochastic arithmetic for reliable scientific computation", 1993).  Where the two agree, rounding
-and cancellation do not matter.  Where they differ, the precision grows.
+and cancellation do not matter.  Where they differ, the precision grows.  It also grows where they
+only agree on a side of a kink or jump by chance: where the number that decides is all rounding.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from symdiff.graph.leaves import as_expr
 from symdiff.guesses import written
 from symdiff.locks import fork_safe_lock
 from symdiff.scalars.formula import MPMATH, VOCABULARY
-from symdiff.scalars.vocabulary import FACTS
+from symdiff.scalars.vocabulary import FACTS, Relation
 from symdiff.transforms.substitution import named, substitute
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def evalf(f: Expr | tuple[Any, ...], n: int = 15, subs: Mapping[Any, Any] | None
 def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
     """``evalf`` for one expression."""
     outputs, env, sizes = prepared("evalf", [f], subs)
+    on_a_border = None  # a value that both have where no precision decides about a branch
     with one_mpmath():
         for guard in _GUARDS:
             with mp.workdps(n + guard):
@@ -134,18 +136,29 @@ def _to_digits(f: Expr, n: int, subs: Mapping[Any, object]) -> Any:
                     arithmetic.wanted = n
                 plain, noisy = (_value(outputs, env, arithmetic, sizes) for arithmetic in both)
                 doubtful = _first_disagreement(plain, noisy, n)
-                if doubtful is None:
-                    if not isinstance(plain, np.ndarray):
-                        return Digits.of(plain, n)
-                    right = {v._mpf_: v for v in plain.flat}  # one for equal elements
-                    right = {key: Digits.of(v, n) for key, v in right.items()}
-                    return filled(plain.shape, (right[v._mpf_] for v in plain.flat))
+                if _decide_alike(*both):
+                    if doubtful is None:
+                        return _with_digits(plain, n)
+                    on_a_border = None
+                elif doubtful is None:
+                    on_a_border = plain
+    if on_a_border is not None:
+        return _with_digits(on_a_border, n)
     value = plain[doubtful] if doubtful else plain
     where = f"element {list(doubtful)}" if doubtful else "the value"
     raise ArithmeticError(
         f"evalf: {n} digits are not certain after working with {n + _GUARDS[-1]}: {where} is "
         f"about {mpmath.nstr(value, 5)}; it may be exactly 0, or at a jump"
     )
+
+
+def _with_digits(value: Any, n: int) -> Any:
+    """A value of which n digits are correct."""
+    if not isinstance(value, np.ndarray):
+        return Digits.of(value, n)
+    right = {v._mpf_: v for v in value.flat}  # one for equal elements
+    right = {key: Digits.of(v, n) for key, v in right.items()}
+    return filled(value.shape, (right[v._mpf_] for v in value.flat))
 
 
 def _value(
@@ -189,6 +202,13 @@ def _agree(a: mpf, b: mpf, n: int) -> bool:
     if not (mp.isfinite(a) and mp.isfinite(b)):
         return bool(a == b or (mp.isnan(a) and mp.isnan(b)))
     return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)
+
+
+def _decide_alike(plain: Mp, noisy: Mp) -> bool:
+    """Whether every number that decides about a branch has the same sign and magnitude in both."""
+    return len(plain.margins) == len(noisy.margins) and all(
+        mp.fabs(a - b) <= mp.fabs(a) / 2 for a, b in zip(plain.margins, noisy.margins, strict=True)
+    )
 
 
 def evaluate_mp(outputs: Sequence[Expr], env: Mapping[Any, object], digits: int) -> tuple[Any, ...]:
@@ -353,6 +373,7 @@ class Mp(Arithmetic):
 
     def __init__(self) -> None:
         self.numbers: dict[Any, Any] = {}
+        self.margins: list[mpf] = []  # what decides about branches, 0 on a border
 
     def rounded(self, function: Callable[..., mpf], *args: mpf) -> mpf:
         """Apply ``function`` to numbers, as an operation that rounds."""
@@ -414,6 +435,9 @@ class Mp(Arithmetic):
                 if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
                     self.refused = f"{name} of a number beyond 2**{_LARGEST_EXPONENT} is met"
                     return mp.nan
+        margins = _MARGINS.get(name)
+        if margins is not None and all(map(mp.isfinite, args)):
+            self.margins += margins(*args)
         return self.called(name, args)
 
     def called(self, name: str, args: Sequence[mpf]) -> mpf:
@@ -450,6 +474,15 @@ class Mp(Arithmetic):
         self, op: Iterated, at: Callable[[list[mpf]], tuple[list[mpf], Any]], start: list[mpf]
     ) -> list[mpf]:
         """Newton's method until rounding ends it; nan if it does not lead to a root."""
+        decided = len(self.margins)
+        try:
+            return self._newton(op, at, start)
+        finally:
+            del self.margins[decided:]  # each run takes its own way to the root
+
+    def _newton(
+        self, op: Iterated, at: Callable[[list[mpf]], tuple[list[mpf], Any]], start: list[mpf]
+    ) -> list[mpf]:
         x, (f, slopes), last = start, at(start), mp.inf
         for _ in range(op.max_steps):
             if not any(f):
@@ -511,6 +544,24 @@ def _root_of_power(a: mpf, p: Fraction) -> mpf:
     return +value
 
 
+def _to_integer(a: mpf) -> list[mpf]:
+    """The distance from the nearest multiple of 1/2, at which rounded values jump."""
+    return [2 * a - mp.nint(2 * a)]
+
+
+def _to_quotient(a: mpf, b: mpf) -> list[mpf]:
+    return [a / b - mp.nint(a / b)] if b else []
+
+
+# For functions with kinks and jumps, numbers that change sign there.
+_MARGINS: dict[str, Callable[..., list[mpf]]] = {
+    **dict.fromkeys(("abs", "sign", "step"), lambda a: [a]),
+    **dict.fromkeys(("maximum", "minimum"), lambda a, b: [a - b]),
+    **{name: lambda a, b: [a - b] for name, facts in FACTS.items() if issubclass(facts, Relation)},
+    "clip": lambda a, low, high: [a - low, a - high],
+    **{name: _to_integer for name, facts in FACTS.items() if facts.rounds},
+    **dict.fromkeys(("floor_divide", "mod"), _to_quotient),
+}
 # Functions with given numbers or integers as values, and functions that large numbers cannot harm.
 _EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not float)
 _SLOW = frozenset(name for name, cls in VOCABULARY.items() if cls.__module__ in _SLOW_MODULES)

@@ -16,7 +16,7 @@ from numeric.lowering import blocks, programs
 from numeric.lowering.native import compiler, libraries, loops, source
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
-from tests.support.budget import sample
+from tests.support.budget import FUZZ, sample
 from tests.support.strategies import FAMILIES, programs_at_points
 from tests.test_agreement import lowered_is_right
 
@@ -60,7 +60,7 @@ def test_random_programs_are_right(family):
         ran.add(kernels(F) > 0)
 
     run()
-    assert True in ran
+    assert FUZZ or True in ran  # two fresh programs may have no kernel
 
 
 # Symbols of other tests that have these names stay as old as they are.

@@ -487,9 +487,11 @@ def words(text):
 
 
 WORDS = ["real", "int", "system", "LANES", "rows", "m_exp", "f_tanh", "_0", "v1", "i0", "inf"]
+# Letters of several scripts, with and without case, of one byte to four.
+LETTERS = "aZenéßøĳΔαλжЩאبकกあ漢한ꙗ𝐱𝛼𐐀"
 NAMES = st.one_of(
     st.sampled_from(WORDS),
-    st.text(min_size=1, max_size=8).filter(lambda s: s.isidentifier() and s[0] != "_"),
+    st.builds(str.__add__, st.sampled_from(LETTERS), st.text(LETTERS + "_0123456789", max_size=7)),
 )
 
 

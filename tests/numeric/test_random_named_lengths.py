@@ -379,6 +379,8 @@ def exact_at_every_length(program):
         if not (bent and not values[-1].free_symbols):
             with contextlib.suppress(*REFUSED):
                 same([last(*arrays)], [nm.lower(want[-1], known)(*arrays)])
+        if bent and not all(y.free_symbols for y in values):
+            continue
         try:
             found = named(*arrays)
         except REFUSED:

@@ -78,15 +78,18 @@ def values_of(expressions: Sequence[Expr], env: Mapping[Expr, Array], field: Fie
 def agree(
     actual: Array, expected: Array, what: str, case: Any, tolerance: Any = 0, scale: Any = None
 ) -> None:
-    """Assert equality up to ``tolerance`` times the scale of the expected values (nan never is)."""
+    """Assert equality up to ``tolerance`` times the scale of the expected values (nan never is).
+
+    Infinite values are equal to themselves, and no scale.
+    """
     assert actual.shape == expected.shape, (
         f"{what}: shape {actual.shape}, expected {expected.shape}\n{case}"
     )
     if scale is None:
-        scale = max((abs(value) for value in expected.ravel()), default=0)
+        scale = max((n for value in expected.ravel() if (n := abs(value)) < mp.inf), default=0)
     for place in np.ndindex(actual.shape):
         a, b = actual[place], expected[place]
-        fine = a == b if not tolerance else abs(a - b) <= tolerance * (1 + scale)
+        fine = a == b or (tolerance and abs(a - b) <= tolerance * (1 + scale))
         assert fine, f"{what}{list(place)}: {a}, expected {b}\n{case}"
 
 

@@ -171,6 +171,18 @@ def test_floats_are_binary():
     assert evaluate_exact(2 * x, {x: sp.Float("0.3", 40)}) != Fraction(0.6)
 
 
+def test_no_branch_is_taken_by_chance():
+    """The sign of t decides, of which the first precisions know nothing."""
+    t = (6 - 6 * x) * (1 - 3 * y) - (6 - 6 * x)
+    f = 2 * t - abs(4 * y - 2 * t)
+    for k in range(200, 320, 4):
+        at = {x: 5, y: -(Fraction(10) ** -k)}
+        exact = evaluate_exact(f, at)
+        with mp.workdps(60):
+            wanted = mp.mpf(exact.numerator) / exact.denominator
+        assert digits_agree(sd.evalf(f, 30, at), wanted, 30), k
+
+
 def test_values_may_be_mpmath_numbers_and_expressions():
     with mp.workdps(60):
         root = mp.sqrt(2)
