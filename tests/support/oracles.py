@@ -19,6 +19,7 @@ Each raises AssertionError with the program and both values where they disagree.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -86,7 +87,7 @@ def agree(
         f"{what}: shape {actual.shape}, expected {expected.shape}\n{case}"
     )
     if scale is None:
-        scale = max((n for value in expected.ravel() if (n := abs(value)) < mp.inf), default=0)
+        scale = max((n for value in expected.ravel() if (n := abs(value)) < math.inf), default=0)
     for place in np.ndindex(actual.shape):
         a, b = actual[place], expected[place]
         fine = a == b or (tolerance and abs(a - b) <= tolerance * (1 + scale))
