@@ -281,6 +281,18 @@ _counting(
 # Values -------------------------------------------------------------------------------------------
 
 _values(
+    "rounding-decides-about-branches",
+    "                if _decide_alike(*both):\n",
+    "                if True:\n",
+    "test_no_branch_is_taken_by_chance",
+)
+_texts(
+    "multiples-of-multiples-keep-their-sum",
+    "            op = x.op  # of -2*((a + b)/2), the sum a + b\n",
+    "",
+    "test_the_text_of_a_derivative_is_that_of_what_it_reads_as",
+)
+_values(
     "digits-are-believed-at-once",
     "return bool(mp.fabs(a - b) <= mp.fabs(a) * mp.mpf(10) ** -n / 2)",
     "return True",

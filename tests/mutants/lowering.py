@@ -43,6 +43,12 @@ _source(
     "    def real(value: Number) -> float:\n        return weak(value)\n",
     "test_numbers_beside_real_values_are_real",
 )
+_source(
+    "stretched-numbers-keep-an-axis",
+    "        if y is not None and y not in weak\n",
+    "        if y is not None\n",
+    "test_no_shape_is_lost[itself]",
+)
 _schedule(
     "the-place-of-one-element-is-the-next",
     "sides.append(low if inner[0] == low + 1 else",

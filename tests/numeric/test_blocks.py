@@ -27,6 +27,7 @@ from numeric.lowering.programs import Lowered
 from numeric.lowering.schedule import schedule
 from numeric.shards import places
 from symdiff.graph import ops
+from symdiff.opaque_ops.reductions import LogSumExp, Prod
 from tests.support.budget import sample
 from tests.support.oracles import inputs_of
 from tests.support.strategies import FAMILIES, programs_at_points
@@ -74,8 +75,12 @@ def kernels(*outputs, exact=False):
 
 
 def sums(f):
-    """Whether elements are added up somewhere in the graph."""
-    return any(isinstance(node.op, ops.Contract) and node.op.sums for node in sd.nodes([f]))
+    """Whether elements are added up or multiplied somewhere in the graph."""
+    return any(
+        (isinstance(node.op, ops.Contract) and node.op.sums)
+        or isinstance(node.op, LogSumExp | Prod)
+        for node in sd.nodes([f])
+    )
 
 
 def same_bits(found, expected):
