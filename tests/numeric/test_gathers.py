@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import numeric as nm
@@ -60,6 +60,11 @@ def formulas(draw):
     return f[:, few] if axis else f[few]
 
 
+def assume_exact(*arrays):
+    """Leave out programs whose whole numbers are beyond those that floats add exactly."""
+    assume(all(np.all(np.abs(a) < 2.0**53) for a in arrays))
+
+
 @sample(150)
 @given(formulas(), st.integers(0, 10**6))
 def test_rows_are_those_of_the_whole(f, seed):
@@ -67,6 +72,7 @@ def test_rows_are_those_of_the_whole(f, seed):
     given = data(seed)
     found = nm.lower(f, INPUTS)(*given.values())
     expected = nm.interpret(f, given)
+    assume_exact(expected)
     assert found.shape == expected.shape
     assert np.array_equal(found, expected)
 
@@ -77,7 +83,9 @@ def test_derivatives_are_those_of_the_whole(f, seed):
     given = list(data(seed).values())
     g = sd.sum(f * f)
     moved, whole = (nm.lower(g, INPUTS, exact_order=exact) for exact in (False, True))
-    for a, b in zip(moved.grad(*given), whole.grad(*given), strict=True):
+    value, expected = whole.value_and_grad(*given)
+    assume_exact(value, *expected)
+    for a, b in zip(moved.grad(*given), expected, strict=True):
         assert np.array_equal(a, b)
 
 
