@@ -133,7 +133,7 @@ class _Region:
 
     def run(self, expr: Expr) -> Expr:
         for node in topological([expr]):
-            terms = self._terms(node) if not node.shape and node.dtype is float else None
+            terms = self._terms(node) if not node.shape and node.dtype is not bool else None
             if terms is None or len(terms) > _TERMS:
                 args = tuple([self._operand(node, x) for x in node.args])
                 read = rebuild(node, args) if node.args else node
@@ -213,7 +213,7 @@ class _Region:
                     _add(total, monomial, number.times(c, d))
             return total
         if isinstance(op, ops.Product):
-            if any(x.dtype is not float and number_of(x) is None for x in node.args):
+            if any(x.dtype is bool and number_of(x) is None for x in node.args):
                 return None
             result: Terms = {_ONE: 1}
             for x, p in zip(node.args, op.exponents, strict=True):
@@ -243,17 +243,17 @@ class _Region:
         return {((base, _exponent(c)),): 1}
 
     def _general_power(self, base: Expr, exponent: Terms) -> Terms | None:
-        """b**(u + k) as b**u * b**k for an integer k."""
+        """b**(c*u + k) as (b**u)**c * b**k for integers c and k."""
         rest = {m: c for m, c in exponent.items() if m}
         shift = exponent.get(_ONE, 0)
         if number_of(base) is not None:
             return None  # 3**(x + 1), not 3*3**x
         if not rest or isinstance(shift, float) or Fraction(shift).denominator != 1:
             return None
-        c = self._content(rest)
-        core = self.best(_divided(rest, c))
+        c = self._content(rest).numerator  # (b**u)**(1/2) is not b**(u/2) for a negative b
+        core = self.best(_divided(rest, Fraction(c)))
         shifted: Terms = self._raised(self._as_terms(base), int(shift)) if shift else {_ONE: 1}
-        return self._times(shifted, {((power(base, core), _exponent(c)),): 1})
+        return self._times(shifted, {((power(base, core), c),): 1})
 
     def _as_terms(self, x: Expr) -> Terms:
         """The terms of an expression in normal form."""
@@ -262,7 +262,7 @@ class _Region:
         other = copy(self)  # it knows the same, but of other nodes
         other._written, other._done = {}, {}
         for node in topological([x]):
-            terms = other._terms(node) if not node.shape and node.dtype is float else None
+            terms = other._terms(node) if not node.shape and node.dtype is not bool else None
             if terms is None:
                 other._done[node] = node
             else:
@@ -339,6 +339,7 @@ class _Region:
     def _flattened(self, terms: Terms) -> Terms:
         """The terms with those of inner sums that stand alone, so that like terms meet."""
         while any(self._is_bracket(m) for m in terms):
+            self._count(len(terms))
             flat: Terms = {}
             for monomial, c in terms.items():
                 inner = self._inside[monomial[0][0]] if self._is_bracket(monomial) else {_ONE: 1}

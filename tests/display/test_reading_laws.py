@@ -1,6 +1,7 @@
 """The laws of reading: a text has the value of its expression, and reads as itself."""
 
 import contextlib
+import operator
 from fractions import Fraction
 
 import mpmath as mp
@@ -64,12 +65,14 @@ def assert_reads(expr, at):
         assert mp.almosteq(mine, other, rel_eps=eps, abs_eps=eps), (text, str(at))
 
 
+AT_ONE = {s.name: 1 for s in (x, y, z)} | {"n": 2}
 AT = st.fixed_dictionaries({s.name: PLACES for s in (x, y, z)})
 
 
 @sample(60)
-@example(sd.expm1(x) / sd.expm1(x) / x, {x.name: 1})  # 1/expm1(x) is a function
-@example(sd.sqrt(sd.expm1(x)) / sd.expm1(x) / x, {x.name: 1})
+@example(sd.expm1(x) / sd.expm1(x) / x, AT_ONE)  # 1/expm1(x) is a function
+@example(sd.sqrt(sd.expm1(x)) / sd.expm1(x) / x, AT_ONE)
+@example(x ** (y / 2) * x**y, {x.name: -2, y.name: 2})
 @given(formulas, AT)
 def test_formulas(expr, at):
     assert_reads(expr, at)
@@ -86,6 +89,31 @@ def test_derivatives(expr, at):
 def test_second_derivatives(expr, at):
     assert_reads(sd.diff(expr, x, y), at)
     assert_reads(sd.diff(expr, x, x), at)
+
+
+n = sd.symbol("n", dtype=int)
+LEAVES = [x, y, n, sd.floor(x), sd.sign(y), sd.where(x > 0, 1, 2), sd.where(y > x, 3, -1)]
+LEAVES += [sd.where(x > 1, x, 2 * x)]
+WITH_INTEGERS = st.recursive(
+    st.sampled_from([*LEAVES, 2 * n + 1, x + 1, (x > 0) * y]),
+    lambda parts: st.one_of(
+        st.builds(operator.add, parts, parts),
+        st.builds(operator.sub, parts, parts),
+        st.builds(operator.mul, parts, parts),
+        st.builds(operator.truediv, parts, parts),
+        st.builds(operator.pow, parts, st.just(2)),
+    ),
+    max_leaves=6,
+)
+
+
+@sample(60)
+@example(x / sd.where(x > 1, x, 2 * x), AT_ONE)
+@example(sd.where(x > 1, 1, 2) * (n * sd.where(x > 1, x, 2 * x)) ** 2 / x**2 - n * n, AT_ONE)
+@given(WITH_INTEGERS, AT.flatmap(lambda at: st.just(at | {"n": 2})))
+def test_formulas_with_integers(expr, at):
+    assert_reads(expr, at)
+    assert_reads(sd.diff(expr, x), at)
 
 
 # Positive numbers without a common divisor, at which the formulas of books have values.

@@ -83,26 +83,26 @@ def test_random_programs_called_again(drawn, random):
     for _ in range(6):
         kind = random.choice([np.float64, np.float64, np.float32])
         args = [random.choice(list(views(v.astype(kind))) if v.ndim else [v[()]]) for v in arrays]
+        method = random.choice(["call", "forward", "jvp", "jacobian", "backward"])
         with np.errstate(all="ignore"):
             try:
                 # A Function that sees such arguments first: the same program, so the same bits.
                 expected = nm.lower(list(F.outputs), xs)(*args)
-            except np.linalg.LinAlgError:
+                if method == "call":
+                    found = F(*args)
+                elif method == "jvp":
+                    found = F.jvp(args, args)[0]
+                elif method == "jacobian":
+                    kept += [(v, np.copy(v)) for v in leaves(F.jacobian(*args))]
+                    continue
+                else:
+                    found, residuals = F.forward(*args)
+                    if method == "backward":
+                        seeds = [np.ones(np.shape(y), np.result_type(y)) for y in found]
+                        pulled = F.backward(residuals, *seeds)
+                        kept += [(v, np.copy(v)) for v in pulled]
+            except np.linalg.LinAlgError:  # derivatives invert matrices where values do not
                 return
-            method = random.choice(["call", "forward", "jvp", "jacobian", "backward"])
-            if method == "call":
-                found = F(*args)
-            elif method == "jvp":
-                found = F.jvp(args, args)[0]
-            elif method == "jacobian":
-                kept += [(v, np.copy(v)) for v in leaves(F.jacobian(*args))]
-                continue
-            else:
-                found, residuals = F.forward(*args)
-                if method == "backward":
-                    seeds = [np.ones(np.shape(y), np.result_type(y)) for y in found]
-                    pulled = F.backward(residuals, *seeds)
-                    kept += [(v, np.copy(v)) for v in pulled]
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_array_equal(a, b)
             assert np.shape(a) == np.shape(b)
