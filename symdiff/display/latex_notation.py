@@ -455,11 +455,16 @@ class Latex(Notation):
         if index and array.text.endswith(r"^\ast"):
             return Piece(f"{array.text}_{{{places}}}", POWER, leaf=True)
         if index and array.leaf and (value := _VALUE.fullmatch(array.text)):
-            return Piece(self._subscript(Piece(value.group(1)), places) + value.group(2), leaf=True)
+            inner = self.element(replace(array, text=value.group(1)), index)
+            return replace(inner, text=inner.text + value.group(2))
         return Piece(self._subscript(array, places), leaf=array.leaf) if index else array
 
     def _subscript(self, array: Piece, places: str) -> str:
         """The array with an index added to the subscripts of its name; never ambiguous."""
+        owner = self.owner.get(_visible_text(array.text)) if array.leaf else None
+        if isinstance(owner, tuple):  # an element of the element a_k is a_{k,0}
+            base, before = owner
+            return self._subscript(Piece(base, leaf=True), f"{before},{places}")
         named = _INDEXED.fullmatch(array.text)
         if named is not None:
             below = f"{named.group(2)},{places}"

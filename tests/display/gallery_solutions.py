@@ -10,6 +10,7 @@ The rules of the rows:
 - A loop with a condition has n steps, and n is defined by the condition that fails.
 - The solution of a differential equation is u, a sensitivity s.
 - Factors and terms have the order of ``gallery_books``; elements of sequences follow parameters.
+- An element of an element has one list of indices: ``b[k,0]``, in LaTeX ``b_{k,0}``.
 - Letters of the formula's own symbols are skipped: the user's ``a`` makes the recurrence b.
 """
 
@@ -53,6 +54,10 @@ def moving_average(a, x):
 
 def series(a):
     return sd.fori_loop(0, 5, lambda i, s: a * s + i, 1)
+
+
+def turning(x, v):
+    return sd.scan(lambda s, y: (sd.stack([s[1], -y * s[0]]), None), x, v)[0][1]
 
 
 def babylon(a):
@@ -446,6 +451,29 @@ SOLUTIONS = table(
                 r" v\left(0\right) = \begin{bmatrix} 0 \\ 0 \end{bmatrix}",
                 BY_GRAVITY_LATEX,
                 SMALL_PENDULUM_LATEX,
+            ),
+        ),
+        "elements_of_a_state": (
+            "x 2, v 5",
+            turning,
+            "a[5, 1]\n"
+            "where a[0] = x, a[k + 1] = [a[k,1], -a[k,0]*v[k]] for k = 0, ..., 4",
+            below(
+                "a_{5,1}",
+                r"a_0 = x, a_{k+1} = \begin{bmatrix} a_{k,1} \\ -a_{k,0} v_k \end{bmatrix},"
+                r" k = 0, \ldots, 4",
+            ),
+        ),
+        "elements_of_a_derivative": (
+            "x 2, v 5",
+            lambda x, v: sd.grad(turning(x, v), x),
+            "a[0]\n"
+            "where a[5] = [0, 1], a[k] = [-a[k + 1,1]*v[k], a[k + 1,0]] for k = 4, ..., 0",
+            below(
+                "a_{0,:}",
+                r"a_5 = \begin{bmatrix} 0 \\ 1 \end{bmatrix},"
+                r" a_k = \begin{bmatrix} -a_{k+1,1} v_k \\ a_{k+1,0} \end{bmatrix},"
+                r" k = 4, \ldots, 0",
             ),
         ),
         "nested": (
