@@ -30,7 +30,7 @@ from symdiff.display.book_order import (
     difference_in_powers,
     is_symbol,
 )
-from symdiff.display.reading import is_reciprocal, split_factor
+from symdiff.display.reading import conjuncts, is_reciprocal, split_factor
 from symdiff.graph import number, ops
 from symdiff.graph.algebra import PRIMITIVES, combine, int_power, mul, power, primitive, scale
 from symdiff.graph.expr import rebuild
@@ -129,6 +129,7 @@ class _Region:
         self._terms_by_form: dict[Expr, Terms] = {}
         self._best: dict[frozenset[tuple[Monomial, Number]], Expr] = {}
         self._open: set[frozenset[tuple[Monomial, Number]]] = set()  # sums that are being written
+        self._betas: dict[frozenset[Expr], Expr] = {}
         self._work = [0]
 
     def run(self, expr: Expr) -> Expr:
@@ -137,10 +138,23 @@ class _Region:
             if terms is None or len(terms) > _TERMS:
                 args = tuple([self._operand(node, x) for x in node.args])
                 read = rebuild(node, args) if node.args else node
-                self._done[node] = self._sum_of_arrays(read)
+                self._done[node] = self._sum_of_arrays(self._without_guard(read))
             else:
                 self._written[node] = terms
         return self._expr(expr)
+
+    def _without_guard(self, x: Expr) -> Expr:
+        """A selection without a first choice that the last one makes as well.
+
+        ``beta(x, y)`` and ``beta(y, x)`` become one of them.
+        """
+        if x.op.name == "beta":
+            return self._betas.setdefault(frozenset(x.args), x)
+        if x.op is _WHERE and x.args[2].op is _WHERE:
+            condition, first, rest = x.args
+            if first is rest.args[2] and _exclude(condition, rest.args[0]):
+                return rest
+        return x
 
     def _expr(self, node: Expr) -> Expr:
         """The regrouped node."""
@@ -740,6 +754,20 @@ def _zero_base(condition: Expr) -> Expr | None:
         if part.op.name == "equal" and number_of(part.args[1]) == 0:
             return part.args[0] if number_of(part.args[0]) is None else None
     return None
+
+
+def _exclude(condition: Expr, other: Expr) -> bool:
+    """Whether ``x <= 0`` of the other condition contradicts positive numbers of the first one."""
+    positive = [y for x in conjuncts(condition) for y in _above_zero(x)]
+    sums = [combine("add", [(1, x), (1, y)]) for x in positive for y in positive]
+    parts = [x.args for x in conjuncts(other) if x.op.name == "less_equal"]
+    return any(number_of(b) == 0 and a in {*positive, *sums} for a, b in parts)
+
+
+def _above_zero(condition: Expr) -> list[Expr]:
+    """The operand of ``0 < x``."""
+    below, *above = condition.args if condition.op.name == "less" else (condition,)
+    return above if number_of(below) == 0 else []
 
 
 def _singular_at(value: Expr, base: Expr) -> bool:

@@ -28,12 +28,14 @@ from symdiff.functions.shaping import concat, expand_dims
 from symdiff.graph import ops
 from symdiff.graph.algebra import combine, int_power, mul, pointwise, primitive, scale, select
 from symdiff.graph.arithmetic import Arithmetic
-from symdiff.graph.expr import built, rebuild
+from symdiff.graph.expr import built, pi, rebuild
 from symdiff.graph.formula_nodes import from_parts, is_decision, lift, over_formula
 from symdiff.graph.leaves import as_expr, full, number_node, number_of, split_coefficient
 from symdiff.graph.node import make, topological
 from symdiff.scalars.formula import canonical, kernel_symbol
 from symdiff.scalars.vocabulary import FACTS, ScalarFunction
+from symdiff.scalars.vocabulary.facts import TURN
+from symdiff.transforms.bodies import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +50,8 @@ _NODES = 600
 _GROWTH = 3
 # The most operations of a derivative without a short name that is written out.
 _WRITTEN_OUT = 12
+# The most operations of a formula that is only for readers; a graph may grow by as many nodes.
+_LONGEST = 60
 # Formulas that have values outside of the functions' domains, too.
 _DENSITIES = "gamma_density", "beta_density"
 
@@ -77,7 +81,8 @@ def reading(expr: Expr, merges: bool = True) -> Expr:
     for node in nodes:
         done[node] = _normal_node(node, [done[arg] for arg in node.args], merges)
     read = done[expr]
-    return read if len(topological([read])) <= _GROWTH * len(nodes) else expr
+    most = _GROWTH * len(nodes) + _LONGEST * merges
+    return read if len(topological([read])) <= most else expr
 
 
 def _normal_node(node: Expr, args: Sequence[Expr], merges: bool = True) -> Expr:
@@ -95,11 +100,13 @@ def _normal_node(node: Expr, args: Sequence[Expr], merges: bool = True) -> Expr:
         case ops.Pointwise() if is_decision(op):
             return over_formula(node, args, _normal_node)
         case ops.Pointwise(primitive=True, name="where"):
-            return args[2] if _is_nan(args[0]) else select(*args)
+            if _is_nan(args[0]):
+                return args[2]
+            return select(*(_decided(args) if merges else args))
         case ops.Pointwise(primitive=True, name="logical_or") if _is_nan(args[1]):
             return args[0]
         case ops.Pointwise(primitive=True):
-            written = _write_out(node, args)
+            written = _write_out(node, args, merges)
             if written is not None:
                 return written
         case opaque_ops.Cofactor():
@@ -123,14 +130,21 @@ def _is_known(node: Expr) -> bool:
     return is_reciprocal(node) or norm or hasattr(functions, node.op.name)
 
 
-def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
-    """Write a function without a public name in functions that users know; None for others."""
+def _write_out(node: Expr, args: Sequence[Expr], for_readers: bool) -> Expr | None:
+    """Write a function without a public name in functions that users know; None for others.
+
+    A formula only ``for_readers`` may lose digits, and the convention at a kink.
+    """
     op = node.op
     assert isinstance(op, ops.Pointwise)
     facts = FACTS[op.name]
-    if not issubclass(facts, ScalarFunction) or _is_known(node) or op.name in _DENSITIES:
+    written = facts.written if for_readers else None
+    if not issubclass(facts, ScalarFunction) or _is_known(node):
         return None
-    if any(number_of(x) is None for x in args[: facts.orders]):
+    if written is None and op.name in _DENSITIES:
+        return None
+    orders = [number_of(x) for x in args[: facts.orders]]
+    if any(n is None or isinstance(n, float) for n in orders):
         return None
     # SymPy would fold a float into a rounded one, exp(0.1 - x) into 1.1051709180756477*exp(-x), and
     # sech(-1) into sech(1).  Next to other operands a number folds conditions, 1 == 0.
@@ -142,16 +156,58 @@ def _write_out(node: Expr, args: Sequence[Expr]) -> Expr | None:
         for k, n in enumerate(numbers)
     ]
     try:
-        formula = canonical(facts.definition(*symbols))
+        formula = canonical((written or facts.definition)(*symbols))
     except Unsupported:
         return None
     called = [part.func.__name__ for part in formula.atoms(sp.Function)]
     algebraic = all(name == "where" or FACTS[name].infix for name in called)
-    if facts.orders and not (algebraic and formula.count_ops() <= _WRITTEN_OUT):
+    size = formula.count_ops()
+    if written is not None:
+        if size > _LONGEST:
+            return None
+    elif facts.orders and not (algebraic and size <= _WRITTEN_OUT):
         return None  # the formula would lose digits
     operand_of = {s: x for s, x in zip(symbols, args, strict=True) if s.is_Symbol}
+    operand_of[TURN] = scale(2, pi)
     operands = {x: x for x in operand_of.values()}
     return from_parts(lift(formula, operand_of), operands, _rebuild_typed)
+
+
+def _decided(selection: Sequence[Expr]) -> Sequence[Expr]:
+    """A condition and two formulas, in which it decides further selections by it."""
+    condition, *choices = selection
+    conditions = conjuncts(condition)
+    if condition.shape:
+        return selection
+
+    def decision(node: Expr, place: int) -> Expr | None:
+        if node.op.name == "where" and conjuncts(node.args[0]) == conditions:
+            return node.args[place]
+        if node.op.name == "rgamma" and place == 1 and _pole(*node.args) <= conditions:
+            return number_node(0)
+        return None
+
+    def under(x: Expr, place: int) -> Expr:
+        values = {node: decision(node, place) for node in topological([x])}
+        decided = {node: value for node, value in values.items() if value is not None}
+        return replaced([x], decided)[0] if decided else x
+
+    return condition, *[under(x, place) for place, x in enumerate(choices, 1)]
+
+
+def _pole(x: Expr) -> frozenset[Expr]:
+    """The conditions of a pole of the gamma function at x."""
+    equal = primitive("equal", x, primitive("floor", x))
+    return frozenset([primitive("less_equal", x, number_node(0)), equal])
+
+
+def conjuncts(condition: Expr) -> frozenset[Expr]:
+    """The conditions that all must hold."""
+    parts = [condition]
+    for x in parts:  # grows during the loop
+        if x.op.name == "logical_and":
+            parts += x.args
+    return frozenset(x for x in parts if x.op.name != "logical_and")
 
 
 def _is_nan(x: Expr) -> bool:

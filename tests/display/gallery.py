@@ -19,13 +19,16 @@ What the conventions leave open is decided like this:
 - A choice of several cases is one ``cases`` with several lines.
 - exp(z - logsumexp(z)) is softmax(z), sech2 is the square of sech, the gradient of det(A) is
   det(A) inv(A)', that of an angle is written out.
+- Derivatives of special functions are formulas in functions that users know.  A case says the
+  value where the formula has none; at the origin of a length there is only a convention.
 - Whole arrays in index notation are ``[i,j] = ...`` in a text, ``\left[...\right]_{i,j}`` in LaTeX.
 """
 
 from tests.display.gallery_arrays import ARRAYS
 from tests.display.gallery_components import COMPONENTS
+from tests.display.gallery_functions import FUNCTIONS
 from tests.display.gallery_matrices import MATRICES
 from tests.display.gallery_models import MODELS
 from tests.display.gallery_scalars import SCALARS
 
-GALLERY = [*SCALARS, *MODELS, *MATRICES, *COMPONENTS, *ARRAYS]
+GALLERY = [*SCALARS, *FUNCTIONS, *MODELS, *MATRICES, *COMPONENTS, *ARRAYS]

@@ -456,8 +456,7 @@ SOLUTIONS = table(
         "elements_of_a_state": (
             "x 2, v 5",
             turning,
-            "a[5, 1]\n"
-            "where a[0] = x, a[k + 1] = [a[k,1], -a[k,0]*v[k]] for k = 0, ..., 4",
+            "a[5, 1]\nwhere a[0] = x, a[k + 1] = [a[k,1], -a[k,0]*v[k]] for k = 0, ..., 4",
             below(
                 "a_{5,1}",
                 r"a_0 = x, a_{k+1} = \begin{bmatrix} a_{k,1} \\ -a_{k,0} v_k \end{bmatrix},"
@@ -467,8 +466,7 @@ SOLUTIONS = table(
         "elements_of_a_derivative": (
             "x 2, v 5",
             lambda x, v: sd.grad(turning(x, v), x),
-            "a[0]\n"
-            "where a[5] = [0, 1], a[k] = [-a[k + 1,1]*v[k], a[k + 1,0]] for k = 4, ..., 0",
+            "a[0]\nwhere a[5] = [0, 1], a[k] = [-a[k + 1,1]*v[k], a[k + 1,0]] for k = 4, ..., 0",
             below(
                 "a_{0,:}",
                 r"a_5 = \begin{bmatrix} 0 \\ 1 \end{bmatrix},"

@@ -11,7 +11,15 @@ import mpmath as mp
 import sympy as sp
 
 from symdiff.errors import Unsupported
-from symdiff.scalars.vocabulary.choices import abs, equal, less, logical_and, logical_or, sign
+from symdiff.scalars.vocabulary.choices import (
+    abs,
+    equal,
+    less,
+    logical_and,
+    logical_or,
+    sign,
+    where,
+)
 from symdiff.scalars.vocabulary.facts import (
     HALF,
     ONE,
@@ -20,6 +28,7 @@ from symdiff.scalars.vocabulary.facts import (
     ScalarFunction,
     Transcendental,
     _,
+    by_slopes,
     differentiated,
     integer_order,
     real,
@@ -186,6 +195,7 @@ class ive_derivative(Scaled):
     definition = _(
         lambda m, n, x: sp.exp(-sp.Abs(x)) * _leibniz(m, n, x, sp.besseli, HALF, -sp.sign(x))
     )
+    written = _(lambda m, n, x: _leibniz(m, n, x, ive, HALF, -sign(x)))
     partials = _(lambda m, n, x: (None, None, ive_derivative(m + 1, n, x)))
     value = _(
         lambda m, n, x: _scaled_first(
@@ -203,6 +213,7 @@ class kve_derivative(Scaled):
     domain = _(lambda m, n, x: positive(x))
     of = kve
     definition = _(lambda m, n, x: sp.exp(x) * _leibniz(m, n, x, sp.besselk, -HALF, ONE))
+    written = _(lambda m, n, x: _leibniz(m, n, x, lambda k, t: kve(abs(k), t), -HALF, ONE))
     partials = _(lambda m, n, x: (None, None, kve_derivative(m + 1, n, x)))
     value = _(
         lambda m, n, x: _scaled_second(
@@ -296,8 +307,19 @@ class sinc_derivative(Ordered):
     definition = _(
         lambda n, x: differentiated("sinc_derivative", lambda t: sp.sinc(sp.pi * t), n, x)
     )
+    written = _(
+        lambda n, x: where(equal(x, ZERO), _sinc_at_zero(n), by_slopes({sinc: _sinc_slope}, n, x))
+    )
     partials = _(lambda n, x: (None, sinc_derivative(n + 1, x)))
     value = _(lambda n, x: _sinc_value(integer_order("sinc_derivative", n), x))
+
+
+def _sinc_slope(x: sp.Expr) -> sp.Expr:
+    return (sp.cos(sp.pi * x) - sinc(x)) / x
+
+
+def _sinc_at_zero(n: sp.Expr) -> sp.Expr:
+    return ZERO if n % 2 else (-1) ** (n / 2) * sp.pi**n / (n + 1)
 
 
 def _sinc_value(n: int, x: mpf) -> mpf:

@@ -7,18 +7,20 @@ Numbers in brackets are those of the Digital Library of Mathematical Functions.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import mpmath as mp
 import sympy as sp
 
-from symdiff.scalars.vocabulary.choices import less
+from symdiff.scalars.vocabulary.choices import equal, less, where
 from symdiff.scalars.vocabulary.facts import (
     HALF,
     ONE,
+    ZERO,
     Ordered,
     Transcendental,
     _,
+    by_slopes,
     differentiated,
     integer_order,
     settled,
@@ -26,6 +28,8 @@ from symdiff.scalars.vocabulary.facts import (
 from symdiff.scalars.vocabulary.regions import positive
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mpmath import mpf
 
 
@@ -72,6 +76,9 @@ class ellipk_derivative(Ordered):
     nargs = 2
     domain = _(lambda n, m: less(m, ONE))
     definition = _(lambda n, m: differentiated("ellipk_derivative", sp.elliptic_k, n, m))
+    written = _(
+        lambda n, m: where(equal(m, ZERO), _at_zero(HALF, n), by_slopes(_slopes(ellipk), n, m))
+    )
     partials = _(lambda n, m: (None, ellipk_derivative(n + 1, m)))
     value = _(lambda n, m: _value(HALF, integer_order("ellipk_derivative", n), m, 1 - m))
 
@@ -84,6 +91,13 @@ class ellipkm1_derivative(Ordered):
     definition = _(
         lambda n, p: differentiated("ellipkm1_derivative", lambda t: sp.elliptic_k(1 - t), n, p)
     )
+    written = _(
+        lambda n, p: where(
+            equal(p, ONE),
+            (-1) ** n * _at_zero(HALF, n),
+            (-1) ** n * by_slopes(_slopes(ellipk), n, 1 - p).subs(ellipk(1 - p), ellipkm1(p)),
+        )
+    )
     partials = _(lambda n, p: (None, ellipkm1_derivative(n + 1, p)))
     value = _(lambda n, p: _complement_value(integer_order("ellipkm1_derivative", n), p))
 
@@ -94,8 +108,25 @@ class ellipe_derivative(Ordered):
     nargs = 2
     domain = _(lambda n, m: less(m, ONE))
     definition = _(lambda n, m: differentiated("ellipe_derivative", sp.elliptic_e, n, m))
+    written = _(
+        lambda n, m: where(equal(m, ZERO), _at_zero(-HALF, n), by_slopes(_slopes(ellipe), n, m))
+    )
     partials = _(lambda n, m: (None, ellipe_derivative(n + 1, m)))
     value = _(lambda n, m: _value(-HALF, integer_order("ellipe_derivative", n), m, 1 - m))
+
+
+def _slopes(first: type[Transcendental]) -> dict[Any, Callable[[sp.Expr], sp.Expr]]:
+    """The derivatives of K and E [19.4.1, 19.4.2], that of ``first`` first."""
+    slopes = {
+        ellipk: lambda m: (ellipe(m) - (1 - m) * ellipk(m)) / (2 * m * (1 - m)),
+        ellipe: lambda m: (ellipe(m) - ellipk(m)) / (2 * m),
+    }
+    return {first: slopes[first], **slopes}
+
+
+def _at_zero(a: sp.Rational, n: sp.Expr) -> sp.Expr:
+    """The n-th derivative of π/2 F(a, 1/2; 1; m) at m = 0."""
+    return sp.pi / 2 * sp.rf(a, n) * sp.rf(HALF, n) / sp.factorial(n)
 
 
 def _complement_value(n: int, p: mpf) -> mpf:

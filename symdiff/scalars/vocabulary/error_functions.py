@@ -17,6 +17,7 @@ from symdiff.scalars.vocabulary.facts import (
     Ordered,
     Transcendental,
     _,
+    by_slopes,
     context,
     differentiated,
     integer_order,
@@ -52,6 +53,9 @@ class erfcx_derivative(Ordered):
     of = erfcx
     definition = _(
         lambda n, x: differentiated("erfcx_derivative", lambda t: sp.exp(t**2) * sp.erfc(t), n, x)
+    )
+    written = _(
+        lambda n, x: by_slopes({erfcx: lambda t: 2 * t * erfcx(t) - 2 / sp.sqrt(sp.pi)}, n, x)
     )
     partials = _(lambda n, x: (None, erfcx_derivative(n + 1, x)))
     value = _(lambda n, x: _erfcx_value(integer_order("erfcx_derivative", n), x))
@@ -131,6 +135,7 @@ class erfcinv_slope(Transcendental):
     nargs = 1
     domain = _(lambda x: between(ZERO, x, TWO))
     definition = _(lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(sp.erfinv(1 - x) ** 2))
+    written = _(lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(erfcinv(x) ** 2))
     partials = _(lambda x: (TWO * erfcinv(x) * erfcinv_slope(x) ** 2,))
     value = _(lambda x: _erfcinv_slope_value(x))
 

@@ -94,8 +94,17 @@ class bose(Ordered):
     nargs = 2
     domain = _(lambda n, x: nonzero(x))
     definition = _(lambda n, x: differentiated("bose", lambda t: 1 / (sp.exp(t) - 1), n, x))
+    written = _(lambda n, x: _bose_formula(int(n), sp.exp(x), expm1(x)))
     partials = _(lambda n, x: (None, bose(n + 1, x)))
     value = _(lambda n, x: _bose_value(integer_order("bose", n), x))
+
+
+def _bose_formula(n: int, exponential: sp.Expr, difference: sp.Expr) -> sp.Expr:
+    """The derivative as a polynomial in e^x over a power of e^x - 1."""
+    u = sp.Dummy()
+    terms = sum(c * (u - 1) ** (n + 1 - k) for k, c in enumerate(bose_polynomial(n)) if c)
+    numerator = sp.factor(terms).subs(u, exponential)
+    return (-1) ** n * numerator / difference ** (n + 1)
 
 
 def _bose_value(n: int, x: mpf) -> mpf:

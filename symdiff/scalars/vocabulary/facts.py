@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ZERO, ONE, HALF, TWO = sp.Integer(0), sp.Integer(1), sp.Rational(1, 2), sp.Integer(2)
 
+TURN = sp.Dummy("turn", positive=True)  # 2π, whose roots stay whole in formulas for readers
+
 MODERATE = 1024  # the largest exponent of integers for exact powers
 
 # The attributes of a class are formulas, as lambdas of the function's arguments.
@@ -45,6 +47,8 @@ class Facts:
     - ``infix``: the sign between its two operands in a text;
     - ``caption``: its form in a graph, with • for the operand, or ①, ② ... for several;
     - ``drawn``: whether its definition reads better in LaTeX than its name;
+    - ``written``: the formula that readers see in place of its name, in functions that users know;
+      it has the function's value, except for a convention at a kink;
     - ``domain``: the formula, a truth value, of the region where its value is real and its partial
       derivatives are finite, apart from kinks; None for all real operands;
     - ``kinks``: the formula, a truth value, of the points where its derivative is a convention (the
@@ -72,6 +76,7 @@ class Facts:
     infix: str | None = None
     caption: str | None = None
     drawn = False
+    written: Callable[..., sp.Expr] | None = None
     domain: Callable[..., sp.Basic] | None = None
     kinks: Callable[..., sp.Basic] | None = None
     decides: str | None = None
@@ -247,6 +252,16 @@ def differentiated(
         raise Unsupported(f"{name}: the order {n} is not a number")
     t = sp.Dummy(real=True)
     return formula(t).diff(t, int(n)).subs(t, x)
+
+
+def by_slopes(slopes: dict[Any, Callable[[sp.Expr], sp.Expr]], n: sp.Expr, x: sp.Expr) -> sp.Expr:
+    """Return the ``n``-th derivative at x of the first function, from first derivatives."""
+    t = sp.Dummy(real=True)
+    known = {function(t).diff(t): slope(t) for function, slope in slopes.items()}
+    derivative = next(iter(slopes))(t)
+    for _order in range(int(n)):
+        derivative = derivative.diff(t).xreplace(known)
+    return derivative.subs(t, x)
 
 
 def real_order(name: str, n: mpf) -> mpf:

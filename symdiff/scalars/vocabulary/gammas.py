@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import mpmath as mp
 import sympy as sp
 
+from symdiff.errors import Unsupported
 from symdiff.scalars.vocabulary.choices import (
     abs,
     at_zero,
@@ -29,6 +30,7 @@ from symdiff.scalars.vocabulary.facts import (
     Stepwise,
     Transcendental,
     _,
+    by_slopes,
     differentiated,
     integer_order,
     real,
@@ -86,8 +88,18 @@ class rgamma_derivative(Ordered):
     definition = _(
         lambda n, x: differentiated("rgamma_derivative", lambda t: 1 / sp.gamma(t), n, x)
     )
+    written = _(lambda n, x: _rgamma_formula(n, x))
     partials = _(lambda n, x: (None, rgamma_derivative(n + 1, x)))
     value = _(lambda n, x: _rgamma_value(integer_order("rgamma_derivative", n), x))
+
+
+def _rgamma_formula(n: sp.Expr, x: sp.Expr) -> sp.Expr:
+    """The derivative of order 1 or 2; at poles of Γ that of sin(πx)Γ(1 - x)/π."""
+    if n > 2:
+        raise Unsupported(f"the derivative of 1/Γ of order {n}, written out")
+    at_pole = sp.cos(sp.pi * x) * gamma(1 - x) * (1 if n == 1 else -2 * digamma(1 - x))
+    slopes = {rgamma: lambda t: -digamma(t) * rgamma(t)}
+    return where(_is_pole(x), at_pole, by_slopes(slopes, n, x))
 
 
 def _rgamma_value(n: int, x: mpf) -> mpf:
@@ -263,6 +275,7 @@ class beta_derivative(Ordered):
     orders = 2
     of = beta
     definition = _(lambda m, n, a, b: _beta_definition(m, n, a, b))
+    written = definition
     partials = _(
         lambda m, n, a, b: (
             None,
@@ -386,6 +399,7 @@ class polygamma_difference(Ordered):
     nargs = 3
     domain = _(lambda n, a, b: logical_and(no_pole(a), no_pole(a + b)))
     definition = _(lambda n, a, b: sp.polygamma(n, a) - sp.polygamma(n, a + b))
+    written = definition
     partials = _(
         lambda n, a, b: (None, polygamma_difference(n + 1, a, b), -polygamma(n + 1, a + b))
     )
@@ -438,6 +452,7 @@ class gamma_density(Transcendental):
     nargs = 2
     domain = _(lambda a, x: logical_or(positive(x), logical_and(at_zero(x), smooth_power(a - 1))))
     definition = _(lambda a, x: x ** (a - 1) * sp.exp(-x) / sp.gamma(a))
+    written = _(lambda a, x: x ** (a - 1) * sp.exp(-x) * rgamma(a))
     partials = _(lambda a, x: (None, gamma_density(a - 1, x) - gamma_density(a, x)))
     value = _(lambda a, x: _gamma_density_value(a, x))
 
@@ -494,6 +509,7 @@ class beta_density(Transcendental):
         )
     )
     definition = _(lambda p, q, c, x: x**p * (1 - x) ** q * sp.exp(-c))
+    written = definition
     partials = _(
         lambda p, q, c, x: (
             None,

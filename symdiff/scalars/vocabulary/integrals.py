@@ -10,7 +10,7 @@ import mpmath as mp
 import sympy as sp
 
 from symdiff.scalars.vocabulary.bessel import sinc
-from symdiff.scalars.vocabulary.choices import at_zero, less, logical_and, logical_or
+from symdiff.scalars.vocabulary.choices import at_zero, equal, less, logical_and, logical_or, where
 from symdiff.scalars.vocabulary.facts import (
     ONE,
     TWO,
@@ -18,6 +18,7 @@ from symdiff.scalars.vocabulary.facts import (
     Ordered,
     Transcendental,
     _,
+    by_slopes,
     context,
     differentiated,
     integer_order,
@@ -121,6 +122,7 @@ class expi_derivative(Ordered):
     domain = _(lambda n, x: nonzero(x))
     of = expi
     definition = _(lambda n, x: differentiated("expi_derivative", sp.Ei, n, x))
+    written = definition
     partials = _(lambda n, x: (None, expi_derivative(n + 1, x)))
     value = _(lambda n, x: _expi_derivative_value(integer_order("expi_derivative", n), x))
 
@@ -183,6 +185,7 @@ class cosine_integral_derivative(Ordered):
     domain = _(lambda n, x: positive(x))
     of = cosine_integral
     definition = _(lambda n, x: differentiated("cosine_integral_derivative", sp.Ci, n, x))
+    written = definition
     partials = _(lambda n, x: (None, cosine_integral_derivative(n + 1, x)))
     value = _(
         lambda n, x: _cosine_integral_value(integer_order("cosine_integral_derivative", n), x)
@@ -228,6 +231,11 @@ class sinh_integral_derivative(Ordered):
     nargs = 2
     of = sinh_integral
     definition = _(lambda n, x: differentiated("sinh_integral_derivative", sp.Shi, n, x))
+    written = _(
+        lambda n, x: where(
+            equal(x, ZERO), (n % 2) / n, differentiated("sinh_integral_derivative", sp.Shi, n, x)
+        )
+    )
     partials = _(lambda n, x: (None, sinh_integral_derivative(n + 1, x)))
     value = _(
         lambda n, x: _hyperbolic_value(integer_order("sinh_integral_derivative", n), x, sinh=True)
@@ -255,6 +263,7 @@ class cosh_integral_derivative(Ordered):
     domain = _(lambda n, x: positive(x))
     of = cosh_integral
     definition = _(lambda n, x: differentiated("cosh_integral_derivative", sp.Chi, n, x))
+    written = definition
     partials = _(lambda n, x: (None, cosh_integral_derivative(n + 1, x)))
     value = _(
         lambda n, x: _hyperbolic_value(integer_order("cosh_integral_derivative", n), x, sinh=False)
@@ -387,6 +396,7 @@ class dawsn_derivative(Ordered):
     of = dawsn
     finite_partials = True
     definition = _(lambda n, x: differentiated("dawsn_derivative", dawsn.definition, n, x))
+    written = _(lambda n, x: by_slopes({dawsn: lambda t: 1 - 2 * t * dawsn(t)}, n, x))
     partials = _(lambda n, x: (None, dawsn_derivative(n + 1, x)))
     value = _(lambda n, x: _dawsn_value(integer_order("dawsn_derivative", n), x))
 

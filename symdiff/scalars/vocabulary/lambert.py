@@ -72,6 +72,7 @@ class lambertw_derivative(LambertDerivative):
 
     domain = _(lambda n, x: less(-sp.exp(-1), x))
     definition = _(lambda n, x: _closed_form(n, sp.LambertW(x)))
+    written = definition
     partials = _(lambda n, x: (None, lambertw_derivative(n + 1, x)))
     value = _(lambda n, x: _value(0, integer_order("lambertw_derivative", n), x))
 
@@ -81,6 +82,7 @@ class lambertwm1_derivative(LambertDerivative):
 
     domain = _(lambda n, x: between(-sp.exp(-1), x, ZERO))
     definition = _(lambda n, x: _closed_form(n, sp.LambertW(x, -1)))
+    written = definition
     partials = _(lambda n, x: (None, lambertwm1_derivative(n + 1, x)))
     value = _(lambda n, x: _value(-1, integer_order("lambertwm1_derivative", n), x))
 

@@ -156,6 +156,7 @@ class cosine(ScalarFunction):
             (ZERO, sp.And(sp.Eq(a, 0), sp.Eq(b, 0))), (a / sp.sqrt(a**2 + b**2), True)
         )
     )
+    written = _(lambda a, b: a / sp.sqrt(a**2 + b**2))
     partials = _(lambda a, b: (hypot_derivative(TWO, ZERO, a, b), hypot_derivative(ONE, ONE, a, b)))
     value = _(lambda a, b: a / mp.hypot(a, b) if a or b else mp.mpf(0))
 
@@ -332,6 +333,13 @@ def _planar_definition(
     return sp.Piecewise((ZERO, origin), (derivative.subs(dict(zip(at, (a, b), strict=True))), True))
 
 
+def _planar_formula(name: str, n: sp.Expr, m: sp.Expr, a: sp.Expr, b: sp.Expr) -> sp.Expr:
+    """The same derivative as a polynomial in a and b over a power of a² + b²."""
+    q, terms = planar(name, int(n), int(m))
+    degree = sum(terms[0][:2])
+    return sum(k * a**i * b**j for i, j, k in terms) / (a**2 + b**2) ** sp.Rational(q + degree, 2)
+
+
 def _planar_value(name: str, n: mpf, m: mpf, a: mpf, b: mpf) -> mpf:
     if not a and not b:
         return mp.mpf(0)
@@ -380,6 +388,7 @@ class hypot_derivative(Planar):
     definition = _(
         lambda n, m, a, b: _planar_definition(n, m, a, b, lambda x, y: sp.sqrt(x**2 + y**2))
     )
+    written = _(lambda n, m, a, b: _planar_formula("hypot_derivative", n, m, a, b))
     partials = _(
         lambda n, m, a, b: (
             None,
@@ -396,6 +405,11 @@ class atan2_derivative(Planar):
 
     decides = "atan2"
     definition = _(lambda n, m, y, x: _planar_definition(n, m, y, x, lambda a, b: sp.atan2(a, b)))
+    written = _(
+        lambda n, m, y, x: where(
+            at_origin(y, x), ZERO, _planar_formula("atan2_derivative", n, m, y, x)
+        )
+    )
     partials = _(
         lambda n, m, y, x: (
             None,

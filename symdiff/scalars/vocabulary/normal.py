@@ -13,10 +13,12 @@ from symdiff.scalars.vocabulary.error_functions import erfcinv, erfcinv_slope, e
 from symdiff.scalars.vocabulary.facts import (
     HALF,
     ONE,
+    TURN,
     ZERO,
     Ordered,
     Transcendental,
     _,
+    by_slopes,
     context,
     differentiated,
     integer_order,
@@ -69,13 +71,18 @@ class normal_density(Ordered):
 
     nargs = 2
     finite_partials = True
-    definition = _(
-        lambda n, x: differentiated(
-            "normal_density", lambda t: sp.exp(-(t**2) / 2) / sp.sqrt(2 * sp.pi), n, x
-        )
-    )
+    definition = _(lambda n, x: differentiated("normal_density", _density, n, x))
+    written = _(lambda n, x: differentiated("normal_density", _written_density, n, x))
     partials = _(lambda n, x: (None, normal_density(n + 1, x)))
     value = _(lambda n, x: _normal_density_value(integer_order("normal_density", n), x))
+
+
+def _density(x: sp.Expr, turn: sp.Expr = 2 * sp.pi) -> sp.Expr:
+    return sp.exp(-(x**2) / 2) / sp.sqrt(turn)
+
+
+def _written_density(x: sp.Expr) -> sp.Expr:
+    return _density(x, TURN)
 
 
 def _normal_density_value(n: int, x: mpf) -> mpf:
@@ -112,6 +119,11 @@ class log_ndtr_derivative(Ordered):
     definition = _(
         lambda n, x: differentiated(
             "log_ndtr_derivative", lambda t: sp.log(sp.erfc(-t / _ROOT) / 2), n, x
+        )
+    )
+    written = _(
+        lambda n, x: by_slopes(
+            {log_ndtr: lambda t: _written_density(t) / ndtr(t), ndtr: _written_density}, n, x
         )
     )
     partials = _(lambda n, x: (None, log_ndtr_derivative(n + 1, x)))
