@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from numeric.lowering import blocks, derivatives
+from numeric.lowering import blocks, derivatives, kinds
 from numeric.lowering.contraction import plan
 from numeric.lowering.loops import loop
 from numeric.lowering.passes.rows import ROWS
@@ -69,7 +69,8 @@ def _fused(rows: blocks.Rows, least: float) -> str:
 
 
 def _name(step: Step) -> str:
-    return step.op.name if step.form in ("pointwise", "kernel") and step.op.name else step.form
+    named = isinstance(step.kind, kinds.Pointwise | kinds.Kernel) and step.op.name
+    return named or step.kind.name
 
 
 def _every(schedule: Schedule, rows: Dim | None = None) -> Iterator[tuple[Schedule, Step, Any]]:
@@ -78,14 +79,15 @@ def _every(schedule: Schedule, rows: Dim | None = None) -> Iterator[tuple[Schedu
     That is None outside of kernels.
     """
     for step in schedule.steps:
-        if step.form == "rows":
-            yield from _every(step.detail.body, step.detail.length)
+        if isinstance(step.kind, kinds.Rows):
+            kernel = step.kind.kernel
+            yield from _every(kernel.body, kernel.length)
         else:
             yield schedule, step, rows
 
 
 def _shared(schedule: Schedule) -> Iterator[str]:
-    count = sum(step.form == "softmax" for _, step, _ in _every(schedule))
+    count = sum(isinstance(step.kind, kinds.Softmax) for _, step, _ in _every(schedule))
     if count:
         yield f"exponentials shared by logsumexp and softmax: {count}"
 
@@ -103,26 +105,26 @@ def _scans(program: Program) -> Iterator[str]:
 def _contractions(schedule: Schedule) -> Iterator[str]:
     """How each contraction that adds up is computed, and by what."""
     for steps, step, rows in _every(schedule):
-        if step.form == "affine":
+        if isinstance(step.kind, kinds.Affine):
             a, b = (shape_text(_layout(steps, v)) for v in step.operands[:2])
-            whole = f", {step.detail.extreme} of each row" * bool(step.detail.extreme)
+            whole = f", {step.kind.extreme} of each row" * bool(step.kind.extreme)
             out = shape_text(step.shapes[0])
             yield f"matmul with rows and columns added{whole}: {a} and {b} to {out}, BLAS: gemm"
-        elif step.form == "placed":
+        elif isinstance(step.kind, kinds.Placed):
             read = shape_text(_layout(steps, step.operands[0]))
             yield f"read at the extremes of rows: {read} to {shape_text(step.shapes[0])}"
-        op = step.op if step.form in ("kernel", "gram") else None
+        op = step.op if isinstance(step.kind, kinds.Kernel | kinds.Gram) else None
         if not isinstance(op, ops.Contract) or not op.sums:
             continue
         shapes = [_layout(steps, v) for v in step.operands]
-        if step.form == "gram":
+        if isinstance(step.kind, kinds.Gram):
             text, calls = "weighted Gram matrix ij,i,ik->jk", ["gemm"]
         else:
             found = plan(op, shapes)
             text = found.text
-            kinds = [stage.kind for stage in found.stages] if step.dtypes[0] is float else []
+            each = [stage.kind for stage in found.stages] if step.dtypes[0] is float else []
             # Threads call NumPy's own dot products in kernels.
-            calls = [_BLAS[k] for k in kinds if k in _BLAS and (k != "dot" or rows is None)]
+            calls = [_BLAS[k] for k in each if k in _BLAS and (k != "dot" or rows is None)]
         *given, out = [_shape_text(shape, rows) for shape in (*shapes, step.shapes[0])]
         called = f", BLAS: {', '.join(calls)}" if calls else ""
         yield f"{text}: {' and '.join(given)} to {out}{called}"
@@ -152,7 +154,7 @@ def traffic(schedule: Schedule, sizes: Mapping[str, int]) -> int:
     for step in schedule.steps:
         if step.leaf or step.weak:
             continue
-        if step.form == "rows" or len(step.results) > 1 or is_made(step, steps):
+        if isinstance(step.kind, kinds.Rows) or len(step.results) > 1 or is_made(step, steps):
             total += sum(_size(steps[v], v, sizes) for v in (*step.operands, *step.results))
     return total
 

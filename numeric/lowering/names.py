@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from numeric.lowering import structure
+from numeric.lowering import kinds, structure
 from numeric.lowering.node_kernels import kernel
 from numeric.lowering.schedule import quotient
 from symdiff.graph.leaves import named_dummy
@@ -99,7 +99,7 @@ class Emitter:
 
         ``numbers`` says which operands may be Python numbers.
         """
-        key = (step.ops, step.shapes, step.dtypes, step.detail, *operands, *numbers)
+        key = (step.ops, step.shapes, step.dtypes, step.kind, *operands, *numbers)
         found = self._structured.get(key)
         if found is None:
             nodes, args = _stand_ins(step, operands)
@@ -132,8 +132,7 @@ def _stand_ins(
 ) -> tuple[list[Expr], tuple[Expr, ...]]:
     """Nodes of the ops of a step over symbols, and these: all that matters of operands is there."""
     symbols = args = tuple([named_dummy("x", *layout) for layout in operands])
-    if step.form == "component":
-        op, shape = step.detail
-        args = (make(op, symbols, shape, symbols[0].dtype),)
+    if isinstance(step.kind, kinds.Component):
+        args = (make(step.kind.sliced, symbols, step.kind.shape, symbols[0].dtype),)
     parts = zip(step.ops, step.shapes, step.dtypes, strict=True)
     return [make(op, args, shape, dtype) for op, shape, dtype in parts], symbols

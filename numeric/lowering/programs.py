@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from numeric.lowering import kinds
 from numeric.lowering.blocks import LARGE, in_points
 from numeric.lowering.memory import LEAST, MOST, Memory
 from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, POINTS, ROWS
@@ -136,7 +137,7 @@ class Program:
     def least(self) -> int:
         """The elements of the widest value from which on blocks are worth it."""
         handed = any(
-            step.form == "rows" and shape and v not in self.schedule.results
+            isinstance(step.kind, kinds.Rows) and shape and v not in self.schedule.results
             for step in self.schedule.steps
             for v, shape in zip(step.results, step.shapes, strict=True)
         )

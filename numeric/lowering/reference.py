@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from numeric.lowering import kinds
 from numeric.lowering.arguments import checked, precision
 from numeric.lowering.kernels.monomials import monomial, shifted_power
 from numeric.lowering.kink_checks import questions, refuse
@@ -162,12 +163,12 @@ def _graded(order: Sequence[Expr]) -> dict[Expr, tuple[tuple[Expr, ...], Kernel]
         if not isinstance(node.op, _SHAPELESS) or node in weak:
             continue
         how = spelling(node, weak)
-        if how.form == "monomial" and how.detail.graded:
-            operands, run = how.operands, elementwise(monomial(how.detail))
-        elif how.form == "shifted":
+        if isinstance(how.kind, kinds.Monomial) and how.kind.graded:
+            operands, run = how.operands, elementwise(monomial(how.kind))
+        elif isinstance(how.kind, kinds.Shifted):
             base, _, unshifted = how.operands
             operands = base, unshifted, *node.args
-            run = _shifted(shifted_power(how.detail), kernel(node))
+            run = _shifted(shifted_power(how.kind.shift), kernel(node))
         else:
             continue
         if known.issuperset(operands):

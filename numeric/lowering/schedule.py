@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.arithmetic import weak
+from numeric.lowering import kinds
 from numeric.lowering.kernels.monomials import in_turn
 from numeric.lowering.kernels.pseudoinverse import spelled
 from numeric.lowering.node_kernels import kernel
@@ -17,7 +17,6 @@ from numeric.lowering.steps import Schedule, Step
 from symdiff import opaque_ops
 from symdiff.contexts import contained
 from symdiff.graph import ops
-from symdiff.graph.leaves import number_of
 from symdiff.graph.node import topological
 
 if TYPE_CHECKING:
@@ -67,15 +66,15 @@ def schedule(
             dtypes = tuple([x.dtype for x in nodes])
         # Equal tuples are one: a collector of garbage that has less to look at comes less often.
         ops, shapes, dtypes = one(ops, ops), one(shapes, shapes), one(dtypes, dtypes)
-        steps.append(Step(how.form, operands, results, ops, shapes, dtypes, how.detail, weak))
+        steps.append(Step(how.kind, operands, results, ops, shapes, dtypes, weak))
 
     def leaf(x: Expr) -> None:
         if x in found.literals:
-            add(Spelling("number", (), found.literals[x]), (x,), True)
+            add(Spelling(kinds.Number(found.literals[x])), (x,), True)
         elif isinstance(x.op, ops.Size):
-            add(Spelling("size", (), x.op.name), (x,), True)
+            add(Spelling(kinds.Size(x.op.name)), (x,), True)
         else:
-            add(Spelling("array"), (x,))
+            add(Spelling(kinds.Array()), (x,))
 
     for x in found.params:
         add(_INPUT, (x,))
@@ -94,7 +93,7 @@ def schedule(
     return Schedule(places, tuple(steps), results, tuple(origins), len(origins))
 
 
-_INPUT = Spelling("input")
+_INPUT = Spelling(kinds.Input())
 
 
 def computations(nodes: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
@@ -135,7 +134,7 @@ class _Walk:
         self.known = frozenset(self.params)
         self.order: list[Expr] = []
         self.spellings: dict[Expr, Spelling] = {}
-        self.literals: dict[Expr, int | float] = {}
+        self.literals: dict[Expr, float] = {}
         self.static: set[Expr] = set()
         self._spelled: dict[Expr, Expr] = {}
         # What is weak depends on what is known, unless that is symbols.
@@ -182,14 +181,16 @@ class _Walk:
                     self._place(node, spellings[node])
 
     def _place(self, node: Expr, how: Spelling) -> None:
-        if how.form == "number":
-            self.literals[node] = _number(node)
-        elif how.form == "size":
-            self.static.add(node)
-        elif how.form not in ("input", "array"):
+        kind = how.kind
+        if kind.leaf:
+            if isinstance(kind, kinds.Number):
+                self.literals[node] = kind.value
+            elif isinstance(kind, kinds.Size):
+                self.static.add(node)
+        else:
             # Of numbers a kernel makes an array, which is not a weak number, unless it spreads its
             # operand.
-            if how.form not in ("kernel", "component") or ops.is_spread(node.op):
+            if kind.elementwise or ops.is_spread(node.op):
                 literals, static = self.literals, self.static
                 others = [x for x in how.operands if x not in literals]
                 if not others:
@@ -200,25 +201,19 @@ class _Walk:
             self.order.append(node)
 
 
-def _number(node: Expr) -> int | float:
-    if isinstance(node.op, ops.Exact):
-        return float(node.op.value)
-    value = number_of(node)
-    assert value is not None
-    return weak(value, node.dtype is int)
-
-
 @contained
 def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int | float:
     values = [literals[x] for x in how.operands]
     # It spreads its operand, and a weak number stands for an array of any shape.
-    if how.form == "kernel":
+    if isinstance(how.kind, kinds.Kernel):
         return values[0]
-    if how.form == "product":
-        return quotient(values, how.detail)
-    if how.form == "quotient":
-        return quotient(values[: len(how.detail.signs)], how.detail.signs)
-    assert how.form not in ("monomial", "shifted")  # these are never of numbers alone
+    if isinstance(how.kind, kinds.Product):
+        return quotient(values, how.kind.signs)
+    if isinstance(how.kind, kinds.Quotient):
+        return quotient(values[: len(how.kind.signs)], how.kind.signs)
+    assert not isinstance(
+        how.kind, kinds.Monomial | kinds.Shifted
+    )  # these are never of numbers alone
     with np.errstate(all="ignore"):
         # Weak operands make a weak value.
         return kernel(node)(values, {})  # type: ignore[return-value]

@@ -8,8 +8,9 @@ pointwise nodes are replaced by what they stretch: NumPy broadcasts them for not
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import (
     divisor,
     factors,
@@ -18,7 +19,8 @@ from numeric.lowering.arithmetic import (
     stepwise,
     together,
 )
-from numeric.lowering.kernels.monomials import GRADED, Graded, Monomial
+from numeric.lowering.arithmetic import weak as as_weak
+from numeric.lowering.kernels.monomials import GRADED
 from numeric.lowering.structure import is_component
 from symdiff.graph import ops
 from symdiff.graph.algebra import PRIMITIVES
@@ -31,6 +33,7 @@ from symdiff.graph.number import norm, raised, times
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numeric.lowering.kinds import Kind
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Op
     from symdiff.graph.number import Number
@@ -40,18 +43,10 @@ _ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 
 
 class Spelling(NamedTuple):
-    """How a node is written: the ``form`` and ``detail`` of a step, and the nodes it is over."""
+    """How a node is written: the kind of a step, and the nodes it is over."""
 
-    form: str
+    kind: Kind
     operands: tuple[Expr, ...] = ()
-    detail: Any = None
-
-
-class Quotient(NamedTuple):
-    """The detail of a quotient: exponents, and the places among the factors where the sum is."""
-
-    signs: tuple[int, ...]
-    places: tuple[int, ...]
 
 
 # Spellings --------------------------------------------------------------------------------------
@@ -101,13 +96,13 @@ def spelling(node: Expr, weak: frozenset[Expr] = frozenset()) -> Spelling:
     op = node.op
     match op:
         case ops.Symbol():
-            return Spelling("input")
+            return Spelling(kinds.Input())
         case ops.Constant():
-            return Spelling("array")
+            return Spelling(kinds.Array())
         case ops.Exact():
-            return Spelling("number")
+            return Spelling(kinds.Number(float(op.value)))
         case ops.Size():
-            return Spelling("size")
+            return Spelling(kinds.Size(op.name))
         case ops.Sum():
             return _sum(node, op, weak)
         case ops.Product():
@@ -115,23 +110,24 @@ def spelling(node: Expr, weak: frozenset[Expr] = frozenset()) -> Spelling:
         case ops.Pointwise():
             return _pointwise(node, op, weak)
         case ops.Strong():
-            return Spelling("strong", _loosened(node, weak))
+            return Spelling(kinds.Strong(), _loosened(node, weak))
     if is_component(node):
         (sliced,) = node.args
-        return Spelling("component", (behind(sliced.args[0]),), (sliced.op, sliced.shape))
-    return Spelling("kernel", tuple([behind(x) for x in node.args]))
+        assert isinstance(sliced.op, ops.Slice)
+        return Spelling(kinds.Component(sliced.op, sliced.shape), (behind(sliced.args[0]),))
+    return Spelling(kinds.Kernel(), tuple([behind(x) for x in node.args]))
 
 
 def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:
     if not node.args:
-        return Spelling("number")
+        return Spelling(kinds.Number(as_weak(op.const, node.dtype is int)))
     if len(op.coefs) == 1 and op.const == 0:
         scaled = _monomial(node, weak) or _scaled_power(node, op, weak)
         if scaled is not None:
             return scaled
     # The cast of an operand is such a sum itself, of which the operand stays what it is.
     operands = _loosened(node, weak)
-    return Spelling("sum", operands if op is _AS_REAL else _real(node, operands))
+    return Spelling(kinds.Sum(), operands if op is _AS_REAL else _real(node, operands))
 
 
 def _scaled_power(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling | None:
@@ -151,9 +147,9 @@ def _scaled_power(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling | 
     d = divisor(c)
     if d is not None and p > 0:
         return Spelling(
-            "product", (parts[0], number_node(d), *parts[1:]), (1, -1, *[1] * (len(parts) - 1))
+            kinds.Product((1, -1, *[1] * (len(parts) - 1))), (parts[0], number_node(d), *parts[1:])
         )
-    return Spelling("product", (number_node(c), *parts), (1, *[sign] * len(parts)))
+    return Spelling(kinds.Product((1, *[sign] * len(parts))), (number_node(c), *parts))
 
 
 # These are normal numbers wherever x is, or nearly.
@@ -214,9 +210,9 @@ def _monomial(node: Expr, weak: frozenset[Expr]) -> Spelling | None:
                 inner[1], shift = parts
             places = tuple(range(len(operands), len(operands) + len(inner)))
             operands += inner
-            graded.append(Graded(place, x.op.name, places, shift))
-    of = Monomial(coef, tuple(powers.values()), tuple(graded))
-    return Spelling("monomial", tuple(operands), of)
+            graded.append(kinds.Graded(place, x.op.name, places, shift))
+    kind = kinds.Monomial(coef, tuple(powers.values()), tuple(graded))
+    return Spelling(kind, tuple(operands))
 
 
 _POWER = PRIMITIVES["power"]
@@ -246,21 +242,21 @@ def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
     if found is not None:
         return found
     how = _quotient(node, op, weak)
-    return how if how.form != "product" or node in weak else _over_sum(how)
+    if not isinstance(how.kind, kinds.Product) or node in weak:
+        return how
+    return _over_sum(how.operands, how.kind.signs)
 
 
-def _over_sum(how: Spelling) -> Spelling:
+def _over_sum(operands: tuple[Expr, ...], signs: tuple[int, ...]) -> Spelling:
     """A product over a sum 1 + x**2 as a quotient: where that overflows, it is x**2, in pieces."""
-    signs: tuple[int, ...] = how.detail
-    operands = how.operands
     if signs in ((-1,), (-1, 1)):
         first = number_node(1) if len(signs) == 1 else operands[1]
         operands, signs = (first, operands[0]), (1, -1)
     for z, sign in zip(operands, signs, strict=True):
         if sign < 0 < signs[0] and (parts := _beyond(z)):
             places = [k for k, s in enumerate(signs) if s < 0 and operands[k] is z]
-            return Spelling("quotient", (*operands, *parts), Quotient(signs, tuple(places)))
-    return Spelling("product", operands, signs)
+            return Spelling(kinds.Quotient(signs, tuple(places)), (*operands, *parts))
+    return Spelling(kinds.Product(signs), operands)
 
 
 def _beyond(z: Expr) -> tuple[Expr, ...] | None:
@@ -282,34 +278,35 @@ def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
     if len(factors) == 2:
         (x, y), (p, q) = factors, op.exponents
         if node.dtype is float and together(op.exponents):
-            signs = ops.product_op((1 if p > 0 else -1, 1 if q > 0 else -1))
-            inner = make(signs, (x, y), node.shape, float)
+            quotient = ops.product_op((1 if p > 0 else -1, 1 if q > 0 else -1))
+            inner = make(quotient, (x, y), node.shape, float)
             return spelling(_power(inner, _size(p)))
         order = stepwise(op.exponents) if node.dtype is float else None
         if order is not None:
             places, steps = zip(*order, strict=True)
-            return Spelling("product", tuple([factors[k] for k in places]), steps)
+            return Spelling(kinds.Product(steps), tuple([factors[k] for k in places]))
         # High powers overflow, or vanish, one by one, where their product does not: see
         # ``arithmetic``.
         split = halves(op.exponents) if node.dtype is float else None
         if split is not None:
             two = [make(ops.product_op(part), (x, y), node.shape, float) for part in split]
-            return Spelling("product", tuple(two), (1, 1))
+            return Spelling(kinds.Product((1, 1)), tuple(two))
         if q == -2 and p > 0:  # divided twice: the square may underflow where the quotient is fine
-            return Spelling("product", (_power(x, p), y, y), (1, -1, -1))
+            return Spelling(kinds.Product((1, -1, -1)), (_power(x, p), y, y))
         if p == -2 and q > 0:
-            return Spelling("product", (_power(y, q), x, x), (1, -1, -1))
+            return Spelling(kinds.Product((1, -1, -1)), (_power(y, q), x, x))
         powers = [_power(x, _size(p)) for x, p in zip(factors, op.exponents, strict=True)]
-        return Spelling("product", tuple(powers), tuple(1 if p > 0 else -1 for p in op.exponents))
+        signs = tuple([1 if p > 0 else -1 for p in op.exponents])
+        return Spelling(kinds.Product(signs), tuple(powers))
     (x,), (p,) = factors, op.exponents
     if p < -1:  # the power may be 0 or infinite where the result is not
         parts = tuple([_power(x, part) for part in pieces(-p)])
-        return Spelling("product", (number_node(1), *parts), (1, *[-1] * len(parts)))
+        return Spelling(kinds.Product((1, *[-1] * len(parts))), (number_node(1), *parts))
     if p < 0:
-        return Spelling("product", (_power(x, -p),), (-1,))
+        return Spelling(kinds.Product((-1,)), (_power(x, -p),))
     if p in (3, Fraction(3, 2)):
-        return Spelling("product", (_power(x, norm(Fraction(p) - 1)), x), (1, 1))
-    return Spelling("power", (x,), p)
+        return Spelling(kinds.Product((1, 1)), (_power(x, norm(Fraction(p) - 1)), x))
+    return Spelling(kinds.Power(p), (x,))
 
 
 @overload
@@ -342,8 +339,8 @@ def _cast(x: Expr) -> Expr:
 def _pointwise(node: Expr, op: ops.Pointwise, weak: frozenset[Expr]) -> Spelling:
     operands = _loosened(node, weak)
     if op is _POWER and node not in weak and (parts := _shifted(behind(node.args[1]))):
-        return Spelling("shifted", (*operands, parts[0]), parts[1])
-    return Spelling("pointwise", _real(node, operands) if op.result is float else operands)
+        return Spelling(kinds.Shifted(parts[1]), (*operands, parts[0]))
+    return Spelling(kinds.Pointwise(), _real(node, operands) if op.result is float else operands)
 
 
 def thin(x: Expr) -> Expr | None:

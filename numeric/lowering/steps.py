@@ -22,18 +22,20 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from numeric.lowering import kinds
 from symdiff.graph.axes import shape_text
 from symdiff.locks import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.lowering.kinds import Kind
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dtype, Op, Shape
+    from symdiff.graph.ops import Sum
 
-# What is there before anything is computed, and has no line.
-CONSTANTS = frozenset({"number", "size", "array"})
-LEAVES = CONSTANTS | {"input"}
+_Kind = TypeVar("_Kind", bound="Kind")
+_Op = TypeVar("_Op", bound="Op")
 
 
 class Step(NamedTuple):
@@ -42,66 +44,18 @@ class Step(NamedTuple):
     There are several results where parts of one computation are wanted (see ``parts``); ``ops``,
     ``shapes``, ``dtypes`` and ``dies`` are parallel to them.
 
-    ``form`` says how the step is computed, and ``detail`` what the form has to know besides:
-
-    ``input``
-        a parameter of the program, an expression of any op
-    ``number``, ``size``, ``array``
-        the number ``detail``; the length of the axis ``detail``; the constant of the op
-    ``sum``
-        the op's coefficients times the operands, from left to right, then the op's constant
-    ``product``
-        the operands to the exponents ``detail``, which are 1 and -1
-    ``quotient``
-        a product over a sum that may overflow: ``detail`` is the exponents and the places of the
-        sum; the last operands are the divisors that take its place there
-    ``power``
-        the operand to the exponent ``detail``, which is positive
-    ``monomial``
-        what the Monomial ``detail`` says (see ``monomials``)
-    ``pointwise``
-        the op's formula at each element
-    ``shifted``
-        the operands are x, y and z = y + ``detail``; the value is x**z
-    ``strong``
-        a product that is 0 where an operand is, though the other one is not finite
-    ``component``
-        an element or a line of a slice: the op of a slice of the operand, whose op and shape are
-        ``detail``
-    ``powers``
-        the operand to the exponents along a new axis; these, a range, and the axis are ``detail``
-    ``affine``
-        a matrix product plus rows and columns, as the Affine ``detail`` says (see ``affine``)
-    ``extremes``, ``placed``
-        a matrix, in a form of its own, that has the last operand at the extremes of the rows of the
-        first one, which are the second one; what it is contracted with (see ``extremes``)
-    ``softmax``
-        the logarithm of the sum of the operand's exponentials over its last axis; these over it
-    ``kernel``
-        what the op's kernel computes (see ``node_kernels``)
-    ``pads``
-        the sum of the operands with zeros around them, as many as the widths ``detail`` say (see
-        ``padding``)
-    ``gram``
-        the contraction ``X' diag(s) X`` of X and s, X being the first and the last of the op's
-        operands
-    ``apart``
-        the operand, with its last axis outermost in memory (see ``layouts``)
-    ``element``, ``elements``, ``stack``
-        the element ``detail`` of an array of one axis, or all of an array of any; the array of
-        scalars (see ``rolling`` and ``unrolling``)
+    ``kind`` says how the step is computed, and what that has to know besides (see ``kinds``).
 
     A ``weak`` value is a Python number that stands for an array of its shape: numbers, lengths of
     axes, and what is computed of them alone.
     """
 
-    form: str
+    kind: Kind
     operands: tuple[int, ...]
     results: tuple[int, ...]
     ops: tuple[Op, ...]
     shapes: tuple[Shape, ...]
     dtypes: tuple[Dtype, ...]
-    detail: Any = None
     weak: bool = False
     # What passes say:
     inline: bool = False  # written inside of the line of its only reader (``grouping``)
@@ -118,24 +72,44 @@ class Step(NamedTuple):
         return self.shapes[k], self.dtypes[k]
 
     @property
+    def sum(self) -> Sum | None:
+        """The op of a sum; None for other kinds."""
+        return self.ops[0] if isinstance(self.kind, kinds.Sum) else None  # type: ignore[return-value]
+
+    def kernel(self, *classes: type[_Op]) -> _Op | None:
+        """The op, if its kernel computes the step and it is of one of these classes; else None."""
+        op = self.ops[0]
+        return op if isinstance(self.kind, kinds.Kernel) and isinstance(op, classes) else None
+
+    def as_kind(self, kind: type[_Kind]) -> _Kind:
+        """The kind of a step that is known to be of this class."""
+        assert isinstance(self.kind, kind)
+        return self.kind
+
+    def as_op(self, op: type[_Op]) -> _Op:
+        """The op of a step that is known to be of this class."""
+        assert isinstance(self.ops[0], op)
+        return self.ops[0]
+
+    @property
     def leaf(self) -> bool:
         """Whether nothing is computed."""
-        return self.form in LEAVES
+        return self.kind.leaf
 
     @property
     def free(self) -> bool:
         """Whether the value costs nothing to have: data, numbers and axis lengths."""
-        return self.weak or self.form == "array"
+        return self.weak or self.kind.constant
 
     def __str__(self) -> str:
         values = ", ".join(
             f"%{v}: {shape_text(shape)} {dtype.__name__}"
             for v, shape, dtype in zip(self.results, self.shapes, self.dtypes, strict=True)
         )
-        what = self.op.name if self.form in ("input", "pointwise", "kernel") else self.detail
-        named = "" if what is None else f" {what}"
+        of_op = isinstance(self.kind, kinds.Input | kinds.Pointwise | kinds.Kernel)
+        named = f" {self.op.name}" if of_op else ""
         read = "".join(f"{',' if i else ''} %{v}" for i, v in enumerate(self.operands))
-        text = f"{values} = {self.form}{named}{read}"
+        text = f"{values} = {self.kind}{named}{read}"
         notes = ["inline"] * self.inline
         notes += [f"%{v} dies at {at}" for v, at in zip(self.results, self.dies, strict=False)]
         return f"{text}  # {', '.join(notes)}" if notes else text
@@ -199,7 +173,7 @@ class Schedule(_Parts):
         return tuple(found)
 
     @once
-    def kinds(self) -> frozenset[type[Op]]:
+    def op_classes(self) -> frozenset[type[Op]]:
         """The classes of all ops: what a pass looks for is mostly not there."""
         return frozenset({op.__class__ for step in self.steps for op in step.ops})
 
@@ -246,17 +220,16 @@ class Writing:
 
     def new(
         self,
-        form: str,
+        kind: Kind,
         op: Op | None,
         operands: Sequence[int],
         shape: Shape = (),
         dtype: Dtype = float,
-        detail: Any = None,
         weak: bool = False,
     ) -> int:
         """The value of a step of its own."""
         v = self.length
         self.length += 1
         made: Any = (op,)
-        self.place(Step(form, tuple(operands), (v,), made, (shape,), (dtype,), detail, weak))
+        self.place(Step(kind, tuple(operands), (v,), made, (shape,), (dtype,), weak))
         return v

@@ -305,8 +305,8 @@ _scan(
 )
 _scan(
     "functions-of-slices-leave-their-domain",
-    'if step.form == "pointwise" and step.op.name in _TOTAL and not step.weak:',
-    'if step.form == "pointwise" and not step.weak:',
+    "if isinstance(step.kind, kinds.Pointwise) and step.op.name in _TOTAL and not step.weak:",
+    "if isinstance(step.kind, kinds.Pointwise) and not step.weak:",
     "test_passes_parts.py::test_functions_of_slices[what may leave",
 )
 _scan(

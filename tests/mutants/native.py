@@ -11,7 +11,7 @@ FAMILIES = (_native,)
 
 _native(
     "c-loops-read-lengths-by-name",
-    'return any(step.form == "size" for step in steps)',
+    "return any(isinstance(step.kind, kinds.Size) for step in steps)",
     "return False",
     "test_lengths_of_axes_are_no_names_in_c[scalars-n]",
 )
@@ -560,8 +560,8 @@ _scan(
 )
 _scan(
     "any-integer-is-a-mask",
-    "        if not (zeros and step.form ==",
-    "        if not (step.form ==",
+    "        if not (zeros and isinstance(step.kind, kinds.Pointwise) and",
+    "        if not (isinstance(step.kind, kinds.Pointwise) and",
     "test_masks_are_asked_whether_they_are_zero",
 )
 _scan(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, names, programs
+from numeric.lowering import blocks, kinds, names, programs
 from numeric.lowering.names import Emitter
 from numeric.lowering.passes import rows
 from numeric.lowering.passes.rows import ROWS, by_rows
@@ -71,7 +71,7 @@ def kernels(*outputs, exact=False):
     symbols = sorted({s for f in outputs for s in f.free_symbols}, key=lambda s: s.name)
     steps = schedule(outputs, symbols)
     found = by_rows(steps, possible_numbers(steps, False), exact)
-    return [step for step in found.steps if step.form == "rows"]
+    return [step for step in found.steps if isinstance(step.kind, kinds.Rows)]
 
 
 def sums(f):
@@ -230,21 +230,21 @@ def test_axes_are_told_apart_by_where_they_go():
     F = nm.lower(f, [x, A], exact_order=True)
     same_bits(flat(F.value_and_grad(*args)), whole(F, "value_and_grad", *args))
     (step,) = kernels(sd.sum(sd.abs(z[:, None] * z[None])))[-1:]
-    assert (ROWS, "n") in step.detail.shapes
+    assert (ROWS, "n") in step.kind.kernel.shapes
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_like_axes_the_longest_one_is_parted(turned):
     M = sd.symbol("M", ("n", 100))
     (kernel,) = kernels(sd.sum(sd.tanh(M.T if turned else M) ** 2))
-    assert kernel.detail.length == M.shape[0]
+    assert kernel.kind.kernel.length == M.shape[0]
 
 
 def test_what_only_a_kernel_reads_is_never_as_long_as_the_axis():
     f = sd.sum(sd.sin(x) * sd.cos(x) + sd.exp(-x * x))
     (step,) = kernels(f, sd.grad(f, x))
-    assert step.detail.joined == (None, 0)
-    assert all(ROWS in shape for shape in step.detail.shapes)
+    assert step.kind.kernel.joined == (None, 0)
+    assert all(ROWS in shape for shape in step.kind.kernel.shapes)
 
 
 def test_views_alone_and_single_sums_are_no_kernel():
@@ -258,9 +258,9 @@ def test_wide_products_that_are_only_written_are_in_no_kernel():
     Y = sd.symbol("Y", ("n", 16))
     outer = sd.reshape(X, ("n", "d", 1)) * sd.reshape(sd.sin(Y), ("n", 1, 16))
     steps = kernels(outer)
-    assert all(len(shape) < 3 for step in steps for shape in step.detail.shapes)
+    assert all(len(shape) < 3 for step in steps for shape in step.kind.kernel.shapes)
     (step,) = kernels(sd.sum(sd.exp(outer)))
-    assert any(len(shape) == 3 for shape in step.detail.shapes)
+    assert any(len(shape) == 3 for shape in step.kind.kernel.shapes)
 
 
 @pytest.mark.numpy_only("its text")
@@ -276,17 +276,19 @@ def test_a_wide_result_of_small_arrays_makes_no_blocks_of_these(monkeypatch):
 def test_matrix_products_are_left_to_blas():
     v = sd.symbol("v", "d")
     (step,) = kernels(sd.sum(sd.exp(X @ v)))
-    forms = [inner.form for inner in step.detail.body.steps]
+    forms = [inner.kind.name for inner in step.kind.kernel.body.steps]
     assert "pointwise" in forms
-    assert [inner.op.name for inner in step.detail.body.steps if inner.form == "kernel"] == [
-        "contract"
-    ]
+    assert [
+        inner.op.name
+        for inner in step.kind.kernel.body.steps
+        if isinstance(inner.kind, kinds.Kernel)
+    ] == ["contract"]
 
 
 def test_exact_order_keeps_sums_whole():
     f = sd.sum(sd.sin(x) * w)
-    assert kernels(f)[0].detail.contracts
-    assert not kernels(f, exact=True)[0].detail.contracts
+    assert kernels(f)[0].kind.kernel.contracts
+    assert not kernels(f, exact=True)[0].kind.kernel.contracts
 
 
 def test_a_short_axis_of_known_length_has_no_kernel(monkeypatch):
@@ -318,7 +320,7 @@ def test_explain_counts_what_a_kernel_reads_and_writes():
     F = nm.lower(sd.grad(sd.sum(sd.sin(x) * sd.exp(-(x**2))), x), x)
     assert "bytes of arrays read and written" in F.explain({"n": 100})
     (step,) = [s for s in F._programs.value.chosen({"n": 100}).schedule.steps if not s.leaf]
-    assert step.form == "rows"
+    assert isinstance(step.kind, kinds.Rows)
     value = next(line for line in F.explain({"n": 100}).splitlines() if line.startswith("value"))
     assert f", {2 * 8 * 100:,} bytes" in value
 

@@ -309,12 +309,12 @@ def test_a_pass_that_has_nothing_to_do_looks_at_no_step(change):
 
 def test_what_is_asked_of_a_schedule_is_found_once():
     made = schedule([sd.sum(sd.sin(x) * w)], [x, w])
-    for ask in (Schedule.definitions, Schedule.reads, Schedule.kinds):
+    for ask in (Schedule.definitions, Schedule.reads, Schedule.op_classes):
         assert ask(made) is ask(made)
     assert possible_numbers(made, False) is possible_numbers(made, False)
     assert possible_numbers(made, False) is not possible_numbers(made, True)
     less = made._replace(steps=made.steps[:1])
-    assert (len(made.kinds()), len(less.kinds())) == (3, 1)
+    assert (len(made.op_classes()), len(less.op_classes())) == (3, 1)
 
 
 # Cheap gradients ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import memory, programs
+from numeric.lowering import kinds, memory, programs
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.operations import singly
 from numeric.lowering.passes.reuse import spans, unseen
@@ -141,7 +141,9 @@ def test_sums_taken_apart_are_added_in_the_same_order():
     same_bits(flat(F(*args)), plain(F, "__call__", *args))
     steps = singly(schedule(f, [x, y, z]), lambda shape: True)
     assert all(
-        len(step.operands) + (step.op.const != 0) <= 2 for step in steps.steps if step.form == "sum"
+        len(step.operands) + (step.op.const != 0) <= 2
+        for step in steps.steps
+        if isinstance(step.kind, kinds.Sum)
     )
 
 
@@ -203,7 +205,8 @@ def test_a_view_keeps_memory_in_use():
         same_bits(flat(F(a)), plain(F, "__call__", a))
     steps = living(schedule([sd.sum(sd.exp(x)[1:] @ x)], [x]))
     (span,) = spans(
-        steps, {v for v in unseen(steps) if steps.definitions()[v].form == "pointwise"}
+        steps,
+        {v for v in unseen(steps) if isinstance(steps.definitions()[v].kind, kinds.Pointwise)},
     ).values()
     assert span.last > span.first + 1
 

@@ -9,6 +9,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import kinds
 from numeric.lowering.formulas import MathFormulas, NumPyFormulas, printed
 from numeric.lowering.names import MATH, NUMPY, Emitter
 from numeric.lowering.passes.grouping import grouped
@@ -31,10 +32,10 @@ X, W = sd.symbol("X", ("n", 3)), sd.symbol("W", (3, 3))
 
 
 def hand(*steps, params=1, results):
-    """A schedule of scalars: of each step its form, op, operands and detail."""
-    made = [Step("input", (), (v,), (None,), ((),), (float,)) for v in range(params)]
-    for form, op, operands, *detail in steps:
-        made.append(Step(form, operands, (len(made),), (op,), ((),), (float,), *detail))
+    """A schedule of scalars: of each step its kind, op and operands."""
+    made = [Step(kinds.Input(), (), (v,), (None,), ((),), (float,)) for v in range(params)]
+    for kind, op, operands in steps:
+        made.append(Step(kind, operands, (len(made),), (op,), ((),), (float,)))
     return Schedule(tuple(range(params)), tuple(made), results, (), len(made))
 
 
@@ -65,7 +66,7 @@ def test_parts_of_one_computation_are_one_step():
 
 def test_values_of_numbers_alone_are_computed_at_once():
     made = schedule([sd.sqrt(sd.constant(2)) * sd.pi + U.sum()], [U])
-    numbers = [step.detail for step in made.steps if step.form == "number"]
+    numbers = [step.kind.value for step in made.steps if isinstance(step.kind, kinds.Number)]
     assert numbers == [pytest.approx(2**0.5 * np.pi, rel=1e-15)]
 
 
@@ -84,7 +85,7 @@ def test_a_program_has_the_steps_that_were_printed(flavour):
 
 def long_sum(terms, const=0, coefs=None):
     op = ops.sum_op(const, coefs or (1,) * terms)
-    return "sum", op, tuple(range(terms))
+    return kinds.Sum(), op, tuple(range(terms))
 
 
 def test_a_long_sum_becomes_partial_sums_from_left_to_right():
@@ -92,7 +93,7 @@ def test_a_long_sum_becomes_partial_sums_from_left_to_right():
     coefs = tuple((-1) ** k * (k + 2) for k in range(count))
     before = hand(long_sum(count, 7, coefs), params=count, results=(count,))
     after = divided(before)
-    sums = [step for step in after.steps if step.form == "sum"]
+    sums = [step for step in after.steps if isinstance(step.kind, kinds.Sum)]
     assert max(len(step.operands) for step in sums) == TERMS
     assert after.results == before.results == sums[-1].results
     # Read from the last one back, the terms are those of the sum.
@@ -114,7 +115,7 @@ def test_a_long_sum_becomes_partial_sums_from_left_to_right():
 def test_equal_partial_sums_are_one_value():
     first, second = long_sum(TERMS + 5), long_sum(TERMS + 9)
     after = divided(hand(first, second, params=TERMS + 9, results=(TERMS + 9, TERMS + 10)))
-    assert len([step for step in after.steps if step.form == "sum"]) == 3
+    assert len([step for step in after.steps if isinstance(step.kind, kinds.Sum)]) == 3
 
 
 def test_short_sums_stay_as_they_are():
@@ -126,7 +127,7 @@ def run(made, values):
     """The values of a schedule of sums, from left to right, and how many terms were added."""
     known, added = list(values) + [None] * (made.length - len(values)), 0
     for step in made.steps:
-        if step.form == "sum":
+        if isinstance(step.kind, kinds.Sum):
             terms = [c * known[v] for c, v in zip(step.op.coefs, step.operands, strict=True)]
             total = terms[0]
             for x in [*terms[1:], *([step.op.const] if step.op.const else [])]:
@@ -138,7 +139,9 @@ def run(made, values):
 
 def sums(*rows, params=6):
     """A schedule of sums of parameters: each the coefficients by place, and a constant."""
-    steps = [("sum", ops.sum_op(const, tuple(row.values())), tuple(row)) for row, const in rows]
+    steps = [
+        (kinds.Sum(), ops.sum_op(const, tuple(row.values())), tuple(row)) for row, const in rows
+    ]
     return hand(*steps, params=params, results=tuple(range(params, params + len(rows))))
 
 
@@ -195,20 +198,20 @@ def inline(made, templates):
 
 
 def test_a_value_that_is_read_once_is_written_where_it_is_read():
-    made = hand(("pointwise", SIN, (0,)), ("pointwise", SIN, (1,)), results=(2,))
+    made = hand((kinds.Pointwise(), SIN, (0,)), (kinds.Pointwise(), SIN, (1,)), results=(2,))
     assert inline(made, [NOTHING, CALL, CALL]) == [1]
 
 
 def test_a_result_and_what_is_read_twice_have_lines():
-    twice = hand(("pointwise", SIN, (0,)), ("power", None, (1,), 2), results=(2,))
+    twice = hand((kinds.Pointwise(), SIN, (0,)), (kinds.Power(2), None, (1,)), results=(2,))
     assert inline(twice, [NOTHING, CALL, SQUARE]) == []
-    result = hand(("pointwise", SIN, (0,)), ("pointwise", SIN, (1,)), results=(1, 2))
+    result = hand((kinds.Pointwise(), SIN, (0,)), (kinds.Pointwise(), SIN, (1,)), results=(1, 2))
     assert inline(result, [NOTHING, CALL, CALL]) == []
 
 
 def test_lines_stay_short_and_flat():
     count = 40
-    made = hand(*[("pointwise", SIN, (k,)) for k in range(count)], results=(count,))
+    made = hand(*[(kinds.Pointwise(), SIN, (k,)) for k in range(count)], results=(count,))
     lines = count - len(inline(made, [NOTHING] + [CALL] * count))
     assert lines == 5  # eight within each other
     wide = Template("a_function_of_a_long_name({0})", ATOM, (LOOSE,))
@@ -221,9 +224,9 @@ def test_lines_stay_short_and_flat():
 
 def test_a_value_dies_where_it_is_read_last():
     made = hand(
-        ("pointwise", SIN, (0,)),
-        ("pointwise", SIN, (1,)),
-        ("product", None, (1, 2), (1, 1)),
+        (kinds.Pointwise(), SIN, (0,)),
+        (kinds.Pointwise(), SIN, (1,)),
+        (kinds.Product((1, 1)), None, (1, 2)),
         results=(3,),
     )
     found = living(made).steps
@@ -232,10 +235,10 @@ def test_a_value_dies_where_it_is_read_last():
 
 def test_an_inline_step_reads_where_it_is_written():
     made = hand(
-        ("pointwise", SIN, (0,)),
-        ("pointwise", SIN, (1,)),  # inline, in the last step
-        ("pointwise", SIN, (1,)),
-        ("product", None, (2, 3), (1, 1)),
+        (kinds.Pointwise(), SIN, (0,)),
+        (kinds.Pointwise(), SIN, (1,)),  # inline, in the last step
+        (kinds.Pointwise(), SIN, (1,)),
+        (kinds.Product((1, 1)), None, (2, 3)),
         results=(4,),
     )
     steps = list(made.steps)
@@ -275,13 +278,13 @@ class Exact(PythonPrinter):
     real = staticmethod(Printer.real)
 
     def power(self, step):
-        return Template(f"{{0}}**{step.detail}", POWER, (ATOM,))
+        return Template(f"{{0}}**{step.kind.exponent}", POWER, (ATOM,))
 
     def pointwise(self, step):
         return self.formula(step.op)
 
     def refused(self, step):
-        raise sd.Unsupported(f"{step.form} of fractions")
+        raise sd.Unsupported(f"{step.kind.name} of fractions")
 
     shifted = monomial = quotient = strong = kernel = of_numbers = refused
 

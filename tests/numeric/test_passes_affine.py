@@ -20,7 +20,7 @@ EPS = {np.float64: np.finfo(np.float64).eps, np.float32: np.finfo(np.float32).ep
 
 def forms(f):
     steps = schedule([f], INPUTS)
-    return [s.form for s in joined(steps, [False] * steps.length).steps if not s.leaf]
+    return [s.kind.name for s in joined(steps, [False] * steps.length).steps if not s.leaf]
 
 
 COMBINED = {

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import kinds
 from numeric.lowering.contraction import PAIRS, plan
 from numeric.lowering.kernels.gram import gram
 from numeric.lowering.passes import contractions
@@ -44,7 +45,7 @@ def elements(step):
 def test_a_hessian_of_rows_is_one_weighted_gram_matrix():
     f = sd.sum(sd.softplus(X @ w)) / 300
     *_, weights, product = steps(sd.hessian(f, w))
-    assert (product.form, product.shapes[0]) == ("gram", (80, 80))
+    assert (product.kind, product.shapes[0]) == (kinds.Gram(), (80, 80))
     assert elements(weights) == 300  # nothing of the size of X is made, and 1/1200 is on the rows
 
 
@@ -52,7 +53,7 @@ def test_a_hessian_of_rows_is_one_weighted_gram_matrix():
 def test_both_orders_of_rows_are_gram_matrices(turned):
     A = X if turned else sd.symbol("Xt", (80, 300))
     B = A.T if turned else A
-    assert [x.form for x in steps((B * s) @ B.T)][-1] == "gram"
+    assert [x.kind.name for x in steps((B * s) @ B.T)][-1] == "gram"
     at = RNG.normal(size=A.shape), RNG.normal(size=300) ** 2
     found = nm.lower((B * s) @ B.T, [A, s])(*at)
     a = at[0].T if turned else at[0]
@@ -67,7 +68,7 @@ def test_a_factorisation_multiplies_its_small_factors_first():
     largest = max(elements(x) for x in found[:-1])
     assert largest <= 4 * 4 * 90  # without the pass: 4 * 90 * 90
     assert elements(found[-1]) == (90 * 4) ** 2
-    assert [x.form for x in found].count("sum") == 1  # 2 on V, not on the Hessian
+    assert [x.kind.name for x in found].count("sum") == 1  # 2 on V, not on the Hessian
 
 
 def test_a_sum_goes_into_the_operand_that_has_the_letter():
@@ -91,7 +92,7 @@ def test_a_coefficient_multiplies_the_smallest_operand():
     a, b = sd.symbol("a", 100), sd.symbol("b", (100, 2))
     C = sd.symbol("C", (2, 300))
     found = steps(sd.einsum("ij,jk->ik", b * a[:, None], C) / 7)
-    (scaled,) = [x for x in found if x.form == "sum"]
+    (scaled,) = [x for x in found if isinstance(x.kind, kinds.Sum)]
     assert elements(scaled) == 200  # of 30,000 in the result
 
 
@@ -110,8 +111,8 @@ def test_a_sum_over_what_is_stretched_stays_a_sum():
     made = (
         rows,
         matrix,
-        Step("kernel", (0,), (2,), (spread,), ((300, 90),), (float,)),
-        Step("kernel", (2, 1), (3,), (product,), ((80,),), (float,)),
+        Step(kinds.Kernel(), (0,), (2,), (spread,), ((300, 90),), (float,)),
+        Step(kinds.Kernel(), (2, 1), (3,), (product,), ((80,),), (float,)),
     )
     given = Schedule((0, 1), made, (3,), (), 4)
     assert merged(given, [False] * 4) == given
@@ -119,7 +120,7 @@ def test_a_sum_over_what_is_stretched_stays_a_sum():
 
 def test_products_of_one_shape_are_left_to_blocks_of_rows():
     Y = sd.symbol("Y", (300, 80))
-    assert "product" in [x.form for x in steps((X * Y * sd.exp(X)) @ w)]
+    assert "product" in [x.kind.name for x in steps((X * Y * sd.exp(X)) @ w)]
 
 
 def test_exact_order_and_small_arrays_keep_the_order():
@@ -249,7 +250,7 @@ def contracted(words, out):
     inputs = schedule(xs, xs).steps
     op = ops.contract_op(*canonical(letters, tuple(map(ord, out))), (), (False,) * len(words))
     shape = tuple(NAMED[x] for x in out)
-    step = Step("kernel", tuple(range(len(xs))), (len(xs),), (op,), (shape,), (float,))
+    step = Step(kinds.Kernel(), tuple(range(len(xs))), (len(xs),), (op,), (shape,), (float,))
     return Schedule(tuple(range(len(xs))), (*inputs, step), (len(xs),), (), len(xs) + 1)
 
 
@@ -257,7 +258,7 @@ def by_einsum(program, values):
     """What a program of contractions gives, each by NumPy."""
     known = dict(zip(program.params, values, strict=True))
     for step in program.steps[len(values) :]:
-        assert step.form == "kernel"
+        assert isinstance(step.kind, kinds.Kernel)
         pairs = zip(step.operands, step.op.letters, strict=True)
         terms = [part for v, word in pairs for part in (known[v], list(word))]
         (v,), (shape,) = step.results, step.shapes
@@ -304,7 +305,7 @@ def test_numbers_masks_and_what_has_kills_are_left():
     """A number stands for an array of its shape, a mask has another sum, a kill its own rule."""
     plain = contracted(["ij", "j"], "j")
     first, second, step = plain.steps
-    number = first._replace(form="number", detail=2, weak=True)
+    number = first._replace(kind=kinds.Number(2), weak=True)
     mask = first._replace(dtypes=(bool,))
     op = ops.contract_op(step.op.letters, step.op.out, (), (True, False))
     killed = step._replace(ops=(op,))

@@ -24,7 +24,7 @@ T = sd.symbol("T", (2, "n", 3))
 def forms(outputs, inputs):
     """How the steps of a program are computed that are not leaves."""
     made = schedule(outputs, inputs)
-    return [step.form for step in shares(made, [False] * made.length).steps if not step.leaf]
+    return [step.kind.name for step in shares(made, [False] * made.length).steps if not step.leaf]
 
 
 MODELS = {

@@ -20,7 +20,7 @@ SQUARES = sd.sum(p**2, axis=1)[:, None] - 2 * (p @ c.T) + sd.sum(c**2, axis=1)
 
 def forms(fs, inputs=INPUTS):
     steps = schedule(fs, inputs)
-    return [s.form for s in by_place(steps, [False] * steps.length).steps if not s.leaf]
+    return [s.kind.name for s in by_place(steps, [False] * steps.length).steps if not s.leaf]
 
 
 def curvature(f, x):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import kinds
 from numeric.lowering.kernels.sequences import apart
 from numeric.lowering.passes import layouts
 from numeric.lowering.schedule import schedule
@@ -23,7 +24,7 @@ def copies(*outputs):
     symbols = sorted({s for f in outputs for s in f.free_symbols}, key=lambda s: s.name)
     steps = schedule(outputs, symbols)
     found = layouts.apart(steps, [False] * steps.length)
-    made = {step.results[0] for step in found.steps if step.form == "apart"}
+    made = {step.results[0] for step in found.steps if isinstance(step.kind, kinds.Apart)}
     return len(made), sum(len(made.intersection(step.operands)) for step in found.steps)
 
 

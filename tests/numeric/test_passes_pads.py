@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, programs
+from numeric.lowering import blocks, kinds, programs
 from numeric.lowering.passes import rows
 from numeric.lowering.passes.padding import edges, padded
 from numeric.lowering.schedule import schedule
@@ -131,8 +131,8 @@ def test_what_slices_read_comes_back_in_one_array():
     found = padded(steps, [False] * steps.length)
     assert [step.op.name for step in steps.steps].count("unslice") == 3
     assert "unslice" not in [step.op.name for step in found.steps]
-    (pads,) = [step for step in found.steps if step.form == "pads"]
-    assert pads.detail == (((0, 2),), ((1, 1),), ((2, 0),))
+    (pads,) = [step for step in found.steps if isinstance(step.kind, kinds.Pads)]
+    assert pads.kind.widths == (((0, 2),), ((1, 1),), ((2, 0),))
 
 
 @pytest.mark.numpy_only("its bits")

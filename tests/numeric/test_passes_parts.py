@@ -5,6 +5,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import kinds
 from numeric.lowering.loops import loop
 from numeric.lowering.passes import parts
 from numeric.lowering.schedule import schedule
@@ -31,7 +32,7 @@ LEFT = {
 
 
 def functions(steps):
-    return sum(step.form == "pointwise" for step in steps.steps)
+    return sum(isinstance(step.kind, kinds.Pointwise) for step in steps.steps)
 
 
 @pytest.mark.parametrize("name", {**JOINED, **LEFT})

@@ -19,7 +19,7 @@ def forms(f):
     """How the steps of a program are computed that are not leaves."""
     inputs = sorted(f.free_symbols, key=lambda s: s.name)
     made = schedule([f], inputs)
-    return [s.form for s in multiplied(made, [False] * made.length).steps if not s.leaf]
+    return [s.kind.name for s in multiplied(made, [False] * made.length).steps if not s.leaf]
 
 
 RUNS = {

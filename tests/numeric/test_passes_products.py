@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import kinds
 from numeric.lowering.passes.contractions import merged
 from numeric.lowering.passes.products import of_products
 from numeric.lowering.schedule import schedule
@@ -22,7 +23,9 @@ def factors(outputs, inputs):
     """How many operands the sums of a program have, with the pass."""
     made = schedule(outputs, inputs)
     steps = of_products(made, [False] * made.length).steps
-    return [len(step.operands) for step in steps if step.form == "kernel" and step.op.sums]
+    return [
+        len(step.operands) for step in steps if isinstance(step.kind, kinds.Kernel) and step.op.sums
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,10 +98,10 @@ def test_gradients_of_a_layer_multiply_once_and_are_computed_in_one_order():
 def test_matrix_products_are_computed_as_they_are_read():
     made = schedule([sd.sin((S @ R).T)], [S, R])
     kept = merged(made, [False] * made.length)
-    assert [step.form for step in kept.steps if not step.leaf].count(
+    assert [step.kind.name for step in kept.steps if not step.leaf].count(
         "kernel"
     ) == 2  # they are small
     P, Q = sd.symbol("P", (80, 70)), sd.symbol("Q", (70, 90))
     made = schedule([sd.sin((P @ Q).T)], [P, Q])
     turned = merged(made, [False] * made.length)
-    assert [step.form for step in turned.steps if not step.leaf].count("kernel") == 1
+    assert [step.kind.name for step in turned.steps if not step.leaf].count("kernel") == 1

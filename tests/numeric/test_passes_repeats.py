@@ -9,6 +9,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import kinds
 from numeric.lowering.names import NUMPY, Emitter
 from numeric.lowering.passes.repeats import begun, opposite
 from numeric.lowering.printers import printer
@@ -19,32 +20,37 @@ XS = sd.symbols("a b c d", "n")
 SCALARS = sd.symbols("a b c d")
 
 
-def forms(made, form):
-    """The operands of the steps of a form, and what they do."""
-    return [
-        (x.operands, x.detail or x.op.coefs) for x in made.steps if x.form == form and not x.weak
-    ]
+def products(made):
+    """The operands of the products, and their signs."""
+    steps = [x for x in made.steps if isinstance(x.kind, kinds.Product) and not x.weak]
+    return [(x.operands, x.kind.signs) for x in steps]
+
+
+def sums(made):
+    """The operands of the sums, and their coefficients."""
+    steps = [x for x in made.steps if isinstance(x.kind, kinds.Sum) and not x.weak]
+    return [(x.operands, x.op.coefs) for x in steps]
 
 
 def test_products_go_on_from_the_longest_one_that_they_begin_with():
     a, b, c, _ = SCALARS
     made = schedule([a / b / b, a / b, a * b / c], [a, b, c])
-    once, again, *others = forms(made, "product")
+    once, again, *others = products(made)
     assert (once, again) == (((0, 1, 1), (1, -1, -1)), ((0, 1), (1, -1)))
-    assert forms(begun(made), "product") == [again, ((4, 1), (1, -1)), *others]
+    assert products(begun(made)) == [again, ((4, 1), (1, -1)), *others]
 
 
 def test_factors_that_are_multiplied_first_may_change_places():
     a, b, c, _ = SCALARS
     made = schedule([b * a, a * b**2 / (a + c)], [a, b, c])
-    found = [x for x, _ in forms(begun(made), "product")]
+    found = [x for x, _ in products(begun(made))]
     assert all(len(x) == 2 for x in found)
 
 
 def test_sums_of_opposite_signs_are_one_that_is_turned():
     a, b, c, _ = SCALARS
     made = schedule([b - 2 * a + c - 1, 2 * a - b - c + 1], [a, b, c])
-    one, other = forms(opposite(made), "sum")
+    one, other = sums(opposite(made))
     assert sorted(one[0]) == [0, 1, 2]
     assert other[1] == (1, -1)
 
@@ -116,7 +122,7 @@ def test_a_camera_needs_fewer_passes(monkeypatch):
     J = [*sd.grad(u**2 * (1 + u**2), [x, z, r]), *sd.grad(u, [x, z, r])]
 
     def operations(program):
-        steps = [x for x in program.schedule.steps if x.form in ("sum", "product")]
+        steps = [x for x in program.schedule.steps if isinstance(x.kind, kinds.Sum | kinds.Product)]
         return sum(len(x.operands) - 1 for x in steps)
 
     found = operations(Program(Emitter(), "f", [r, x, y, z], J, NUMPY, ""))

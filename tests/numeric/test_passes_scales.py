@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
+from numeric.lowering import kinds
 from numeric.lowering.passes.exponentials import shares
 from numeric.lowering.passes.scales import scaled_once
 from numeric.lowering.schedule import schedule
@@ -25,7 +26,12 @@ def scalings(f, inputs):
     before = shares(schedule([f], inputs), [False] * 99)
     after = scaled_once(before, [False] * before.length)
     return [
-        sum(abs(coef) != 1 for step in steps.steps if step.form == "sum" for coef in step.op.coefs)
+        sum(
+            abs(coef) != 1
+            for step in steps.steps
+            if isinstance(step.kind, kinds.Sum)
+            for coef in step.op.coefs
+        )
         for steps in (before, after)
     ]
 

@@ -20,7 +20,7 @@ def counted(f, inputs):
     """How many steps of each form a formula has, without the pass and with it."""
     steps = schedule([f], inputs)
     found = dotted(steps, [False] * steps.length)
-    return [[step.form for step in s.steps if not step.leaf] for s in (steps, found)]
+    return [[step.kind.name for step in s.steps if not step.leaf] for s in (steps, found)]
 
 
 @sample(60)

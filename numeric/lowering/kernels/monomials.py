@@ -10,7 +10,7 @@ multiplied, the exponents added, and the result is rounded once more, at the end
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,34 +19,8 @@ from symdiff.contexts import contained
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numeric.lowering.kinds import Monomial
     from numeric.types import Values
-    from symdiff.graph.number import Number
-
-
-class Graded(NamedTuple):
-    """A factor that is a function: its place, its name, the places of its operands, its shift."""
-
-    place: int
-    name: str
-    operands: tuple[int, ...]
-    shift: int
-
-
-class Monomial(NamedTuple):
-    """``coef`` times the operands to integer powers; the operands of graded ones follow these."""
-
-    coef: Number
-    exponents: tuple[int, ...]
-    graded: tuple[Graded, ...]
-
-    def bound(self, largest_exponent: int = 1024) -> float:
-        """What no factor may exceed, nor its reciprocal, for a product of any part to be a float.
-
-        >>> Monomial(2, (1, -3), ()).bound() == 2.0**196
-        True
-        """
-        degree = 1 + sum(map(abs, self.exponents))
-        return math.ldexp(1.0, (largest_exponent - 40) // degree - (degree == 1))
 
 
 def monomial(of: Monomial) -> Callable[..., Values]:

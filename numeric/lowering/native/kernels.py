@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import Rows, in_a_block, spread
 from numeric.lowering.kernels.sequences import added
@@ -64,7 +65,7 @@ class NativeKernel:
         self._constants = [
             whole_numbers(step.op.value)
             for step in body.steps
-            if isinstance(step.op, ops.Constant) and step.form == "array"
+            if isinstance(step.op, ops.Constant) and isinstance(step.kind, kinds.Array)
         ]
 
     def _parts(self, many: bool) -> tuple[Loops, Columns | None]:
@@ -376,7 +377,7 @@ class NativePoints:
         self._native = NativeKernel(emitter, body._replace(params=params), [0] * len(params))
         # A result is the kernel's, or an argument, or a number: its place among all of these.
         left = [v for v in program.results if v not in own and v not in program.params]
-        self._numbers = [weak(known[v].detail) for v in left]
+        self._numbers = [weak(known[v].as_kind(kinds.Number).value) for v in left]
         every = [*own, *program.params, *left]
         self._places = [every.index(v) for v in program.results]
 
@@ -422,6 +423,6 @@ def at_points(emitter: Emitter, program: Schedule) -> NativePoints | None:
             return None
         computed.update(dict.fromkeys(step.results))
     left = [v for v in program.results if v not in computed and v not in program.params]
-    if not computed or any(known[v].form != "number" for v in left):
+    if not computed or any(not isinstance(known[v].kind, kinds.Number) for v in left):
         return None
     return NativePoints(emitter, body, tuple(computed))

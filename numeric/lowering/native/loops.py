@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering import kinds
 from numeric.lowering.native.functions import formula
 from numeric.lowering.native.printer import CPrinter, real
 from numeric.lowering.passes.rows import ROWS, Pads, always, words
@@ -39,8 +40,8 @@ IN_A_ROW = 512
 NEAR = 1.5
 """Below this, the logarithm of a sum of exponentials is that of 1 and the rest, see ``log_of``."""
 
-_FORMS = frozenset({"sum", "product", "quotient", "power", "pointwise", "strong"})
-_WEAK = frozenset({"number", "size", "sum", "product"})
+_KINDS = kinds.Sum, kinds.Product, kinds.Quotient, kinds.Power, kinds.Pointwise, kinds.Strong
+_WEAK = kinds.Number, kinds.Size, kinds.Sum, kinds.Product
 
 
 class Array(NamedTuple):
@@ -80,16 +81,16 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False, side: int = THI
             return False
     if _axis_op(step) is not None:
         return True
-    if step.form == "kernel":
-        op = step.op
-        if not isinstance(op, ops.Contract) or any(op.kills) or step.dtypes[0] is not float:
+    if isinstance(step.kind, kinds.Kernel):
+        op = step.kernel(ops.Contract)
+        if op is None or any(op.kills) or step.dtypes[0] is not float:
             return False
         if not always(step, steps) and not _is_thin(step, steps, side):
             return False
         return not (exact and op.sums)
-    if step.form not in _FORMS:
+    if not isinstance(step.kind, _KINDS):
         return False
-    if step.form == "pointwise":
+    if isinstance(step.kind, kinds.Pointwise):
         assert isinstance(step.op, ops.Pointwise)
         try:
             formula(step.op.formula, step.op.arity)
@@ -104,8 +105,7 @@ def _is_thin(step: Step, steps: Sequence[Step], side: int) -> bool:
     BLAS spends its time fetching these, and writing what comes out.  Two sides may be longer where
     the third one is so long that a kernel goes along it.
     """
-    op = step.op
-    assert isinstance(op, ops.Contract)
+    op = step.as_op(ops.Contract)
     if len(op.letters) != 2:
         return False
     known: dict[object, Dim] = {}
@@ -124,9 +124,9 @@ def _is_thin(step: Step, steps: Sequence[Step], side: int) -> bool:
 
 def _axis_op(step: Step) -> str | None:
     """What a step does with the last axis of its operand, where that is not a sum."""
-    if step.form == "softmax":
+    if isinstance(step.kind, kinds.Softmax):
         return "softmax"
-    return _AXIS_OPS.get(type(step.op)) if step.form == "kernel" else None
+    return _AXIS_OPS.get(type(step.op)) if isinstance(step.kind, kinds.Kernel) else None
 
 
 _AXIS_OPS: dict[type[Op], str] = {
@@ -143,7 +143,7 @@ def _is_plain(step: Step, steps: Sequence[Step]) -> bool:
         if not stack:
             return True
         x = stack.pop()
-        if x.form not in _WEAK:
+        if not isinstance(x.kind, _WEAK):
             return False
         stack += [steps[v] for v in x.operands]
     return False
@@ -282,9 +282,8 @@ class Loops:
         self.count = body.length
         self.some: dict[Dim, None] = {}  # lengths that have to be positive
         self.operands = [self._array(v, axis) for v, axis in zip(body.params, sliced, strict=True)]
-        self.operands += [
-            self._array(step.results[0], None) for step in body.steps if step.form == "array"
-        ]
+        arrays = [x.results[0] for x in body.steps if isinstance(x.kind, kinds.Array)]
+        self.operands += [self._array(v, None) for v in arrays]
         self.lines: list[Line] = []
         self.read = {*body.results, *[v for step in body.steps for v in step.operands]}
         for step in body.steps:
@@ -357,7 +356,7 @@ class Loops:
         for word, shape in zip(operands, shapes, strict=True):
             lengths.update({k: n for k, n in zip(word, shape, strict=True) if k is not None})
         text = real(self.printer.template(step).text)
-        fold = "+" if step.form == "kernel" and set(out) != set(lengths) else ""
+        fold = "+" if isinstance(step.kind, kinds.Kernel) and set(out) != set(lengths) else ""
         self._line(text, list(zip(step.operands, operands, strict=True)), lengths, (v, out), fold)
 
     def _exponentials(

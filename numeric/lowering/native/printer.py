@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.native.functions import formula
 from numeric.lowering.printers.printer import Printer
@@ -28,32 +29,34 @@ class CPrinter(Printer):
         self._begin(emitter, schedule)
 
     def _product(self, step: Step) -> Template:
-        return _of_lengths(step.detail) if step.weak else super()._product(step)
+        signs = step.as_kind(kinds.Product).signs
+        return _of_lengths(signs) if step.weak else super()._product(step)
 
     def _quotient(self, step: Step) -> Template:
-        return _of_lengths(step.detail.signs) if step.weak else super()._quotient(step)
+        signs = step.as_kind(kinds.Quotient).signs
+        return _of_lengths(signs) if step.weak else super()._quotient(step)
 
     def power(self, step: Step) -> Template:
-        if step.detail == 2:
+        exponent = step.as_kind(kinds.Power).exponent
+        if exponent == 2:
             return Template("{0}*{0}", POWER, (ATOM,))
-        if step.detail * 2 == 1:
+        if exponent * 2 == 1:
             return Template("m_sqrt({0})", ATOM, (ATOM,))
-        return Template(f"f_power({{0}}, {number_text(step.detail).text})", ATOM, (ATOM,))
+        return Template(f"f_power({{0}}, {number_text(exponent).text})", ATOM, (ATOM,))
 
     def pointwise(self, step: Step) -> Template:
-        op = step.op
-        assert isinstance(op, ops.Pointwise)
+        op = step.as_op(ops.Pointwise)
         text = re.sub(r"\b_(\d+)\b", r"{\1}", formula(op.formula, op.arity))
         return Template(f"({text})", ATOM, (ATOM,) * op.arity)
 
     def quotient(self, step: Step) -> Template:
         plain, beyond, count = *self.quotients(step), len(step.operands)
-        text = f"({{{step.detail[1][0]}}} == inf ? {beyond} : {plain})"
+        text = f"({{{step.as_kind(kinds.Quotient).places[0]}}} == inf ? {beyond} : {plain})"
         return Template(text, ATOM, (ATOM,) * count)
 
     def strong(self, step: Step) -> Template:
-        assert isinstance(step.op, ops.Strong)
-        zero = " || ".join([f"{{{k}}} == 0" for k in (0, 1) if step.op.kills[k]])
+        kills = step.as_op(ops.Strong).kills
+        zero = " || ".join([f"{{{k}}} == 0" for k in (0, 1) if kills[k]])
         return Template(f"({zero} ? 0 : {{0}}*{{1}})", ATOM, (ATOM, ATOM))
 
     def kernel(self, step: Step) -> Template:
@@ -98,7 +101,7 @@ def statement(printer: CPrinter, step: Step, text: Callable[[int], str]) -> str:
 
 def has_lengths(steps: Iterable[Step]) -> bool:
     """Whether steps compute with the length of an axis, which not every function of C is given."""
-    return any(step.form == "size" for step in steps)
+    return any(isinstance(step.kind, kinds.Size) for step in steps)
 
 
 def _no_length(dim: Dim) -> str:
@@ -114,10 +117,10 @@ def weak_text(
     while stack:
         x, ready = stack.pop()
         step = steps[x]
-        if step.form == "number":
-            texts[x] = f"({float(weak(step.detail))!r})"
-        elif step.form == "size":
-            texts[x] = f"((real){length(step.detail)})"
+        if isinstance(step.kind, kinds.Number):
+            texts[x] = f"({float(weak(step.kind.value))!r})"
+        elif isinstance(step.kind, kinds.Size):
+            texts[x] = f"((real){length(step.kind.axis)})"
         elif ready:
             inner = real(printer.template(step).text).format(*[texts[y] for y in step.operands])
             texts[x] = f"({inner})"

@@ -11,6 +11,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
+from numeric.lowering import kinds
 from numeric.lowering.names import Emitter
 from numeric.lowering.native.compiler import FAST
 from numeric.lowering.native.functions import definitions
@@ -35,14 +36,15 @@ LEAST = 100
 def has_all(schedule: Schedule) -> bool:
     """Whether a program is one of many scalars, all of which C computes."""
     steps = [x for x in schedule.steps if not x.leaf and not x.weak]
-    if len(steps) < LEAST or any(x.form == "array" for x in schedule.steps):
+    if len(steps) < LEAST or any(isinstance(x.kind, kinds.Array) for x in schedule.steps):
         return False
     if has_lengths(schedule.steps):
         return False
     known = schedule.definitions()
     if any(known[v].layout(v) != ((), float) for v in (*schedule.params, *schedule.results)):
         return False
-    return all(not x.shapes[0] and x.form != "kernel" and able(x, known) for x in steps)
+    kernels = any(isinstance(x.kind, kinds.Kernel) for x in steps)
+    return not kernels and all(not x.shapes[0] and able(x, known) for x in steps)
 
 
 class NativeScalarsPrinter(MathPrinter):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from numeric.lowering import kinds
 from numeric.lowering.native.loops import able
 from numeric.lowering.native.printer import CPrinter, has_lengths, real, weak_text
-from numeric.lowering.passes.rolling import ELEMENTWISE
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ class ArraySteps:
 
     def _write(self, step: Step) -> None:
         v, op, shape = step.results[0], step.op, self._shape(step.results[0])
-        if step.form in ELEMENTWISE:
+        if step.kind.elementwise:
             words = [_aligned(self._shape(x), shape) for x in step.operands]
             text = real(self.printer.template(step).text)
             self._computed(step, text, words, tuple(range(len(shape))))
         elif isinstance(op, ops.Contract):
-            if step.form == "component":
+            if isinstance(step.kind, kinds.Component):
                 whole = self.place[step.operands[0]]
-                there = step.detail[0].components(None, (), whole.cells)
+                there = step.kind.sliced.components(None, (), whole.cells)  # type: ignore[arg-type]
                 self.place[v] = _turned(op, Cells(whole.array, there), shape)
             elif len(op.letters) == 1 and not self._adds(step):
                 self.place[v] = _turned(op, self.place[step.operands[0]], shape)
@@ -267,13 +267,15 @@ def has_all(steps: Schedule) -> bool:
     if has_lengths(steps.steps):
         return False
     return all(x.leaf or x.weak or _is_able(x, known) for x in steps.steps) and all(
-        x.form != "array" for x in steps.steps
+        not isinstance(x.kind, kinds.Array) for x in steps.steps
     )
 
 
 def as_real(steps: Schedule) -> Schedule:
     """The same steps, to which integers are given as real numbers."""
-    made = [x._replace(dtypes=(float,)) if x.form == "input" else x for x in steps.steps]
+    made = [
+        x._replace(dtypes=(float,)) if isinstance(x.kind, kinds.Input) else x for x in steps.steps
+    ]
     return steps.having(made, 0)
 
 
@@ -281,20 +283,20 @@ def _is_able(step: Step, known: Sequence[Step]) -> bool:
     if len(step.results) > 1 or step.dtypes[0] is int:
         return False
     op = step.op
-    if step.form in ELEMENTWISE:
+    if step.kind.elementwise:
         return able(step, known)
     if any(known[v].weak for v in step.operands) and not isinstance(op, ops.Concat):
         return False
-    if isinstance(op, ops.Contract) and step.form in ("kernel", "component"):
+    if isinstance(op, ops.Contract) and isinstance(step.kind, kinds.Kernel | kinds.Component):
         if len(set(op.out)) < len(op.out):
             return False
         if any(len(set(word)) < len(word) for word in op.letters):
             return False
         lengths: dict[object, int] = dict(zip(op.out, step.shapes[0], strict=True))  # type: ignore[arg-type]
-        if step.form == "component":
+        if isinstance(step.kind, kinds.Component):
             return True
         for v, word in zip(step.operands, op.letters, strict=True):
             lengths.update(zip(word, known[v].layout(v)[0], strict=True))  # type: ignore[arg-type]
         summed = math.prod([n for k, n in lengths.items() if k not in op.out])
         return math.prod(lengths.values()) <= MOST and summed <= _SUM
-    return step.form == "kernel" and isinstance(op, (*_VIEWS, ops.Concat, ops.Unslice))
+    return step.kernel(*_VIEWS, ops.Concat, ops.Unslice) is not None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.lowering import kinds
 from numeric.lowering.native.compiler import FAST, compiler
 from numeric.lowering.native.functions import definitions
 from numeric.lowering.native.libraries import library
@@ -47,15 +48,16 @@ def has_all(steps: Schedule) -> bool:
     steps = as_real(steps)
     known = steps.definitions()
     own = [x for x in steps.steps if not x.leaf and not x.weak]
-    return not has_lengths(steps.steps) and all(x.form != "kernel" and able(x, known) for x in own)
+    kernels = any(isinstance(x.kind, kinds.Kernel) for x in own)
+    return not kernels and not has_lengths(steps.steps) and all(able(x, known) for x in own)
 
 
 def _flags(steps: Schedule) -> set[int]:
     """The params of which all that is asked is whether they are 0."""
     known, found = steps.definitions(), set(steps.params) - set(steps.results)
     for step in steps.steps:
-        zeros = [v for v in step.operands if known[v].form == "number" and known[v].detail == 0]
-        if not (zeros and step.form == "pointwise" and step.op.name == "not_equal"):
+        zeros = [v for v in step.operands if known[v].kind == kinds.Number(0)]
+        if not (zeros and isinstance(step.kind, kinds.Pointwise) and step.op.name == "not_equal"):
             found -= set(step.operands)
     return found
 

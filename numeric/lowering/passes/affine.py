@@ -8,8 +8,10 @@ An element is a sum of the same terms in another order.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.contraction import plan
 from symdiff import opaque_ops
 from symdiff.graph import ops
@@ -25,18 +27,6 @@ _NOMINAL = 1024  # the length that a symbolic axis counts for
 _LARGE = 2**14  # elements that are worth joining operands for
 
 
-class Affine(NamedTuple):
-    """``scale * a @ b`` plus one number for each row, and one for each column, times ``coefs``.
-
-    ``turned`` says which of a and b are transposed; a coefficient is None where there is no term.
-    """
-
-    scale: Number
-    turned: tuple[bool, bool]
-    coefs: tuple[Number | None, Number | None]
-    extreme: str = ""  # "min" or "max": of each row, that
-
-
 def joined(schedule: Schedule, numbers: Sequence[bool], thin: int = 0) -> Schedule:
     """Sums of a matrix product, rows and columns, as one step ``affine`` where that costs less.
 
@@ -50,17 +40,18 @@ def joined(schedule: Schedule, numbers: Sequence[bool], thin: int = 0) -> Schedu
     >>> p, c = sd.symbol("p", (1000, 2)), sd.symbol("c", (50, 2))
     >>> f = sd.sum(p**2, axis=1)[:, None] - 2*(p @ c.T) + sd.sum(c**2, axis=1)
     >>> made = schedule([f], [p, c])
-    >>> [step.form for step in joined(made, [False] * made.length).steps[-2:]]
+    >>> [step.kind.name for step in joined(made, [False] * made.length).steps[-2:]]
     ['kernel', 'affine']
     """
-    if ops.Contract not in schedule.kinds():
+    if ops.Contract not in schedule.op_classes():
         return schedule
     steps = schedule.definitions()
     reads = schedule.reads()
     made: dict[int, Step] = {}
     for step in schedule.steps:
-        found = _affine(step, steps, reads, numbers) or _extreme(step, made, reads)
-        if found is not None and found.detail.extreme and _inner(found, steps) <= thin:
+        extreme = _extreme(step, made, reads)
+        found = extreme or _affine(step, steps, reads, numbers)
+        if extreme is not None and _inner(extreme, steps) <= thin:
             del made[step.operands[0]]
         elif found is not None:
             made[step.results[0]] = found
@@ -71,28 +62,27 @@ def joined(schedule: Schedule, numbers: Sequence[bool], thin: int = 0) -> Schedu
 
 def _extreme(step: Step, made: dict[int, Step], reads: Sequence[int]) -> Step | None:
     """The extremes of the rows of an affine step that nothing else reads."""
-    if step.form != "kernel" or not isinstance(step.op, opaque_ops.Max | opaque_ops.Min):
+    if step.kernel(opaque_ops.Max, opaque_ops.Min) is None:
         return None
     rows = made.get(step.operands[0])
     if rows is None or reads[step.operands[0]] > 1:
         return None
-    detail = rows.detail._replace(extreme=step.op.name)
-    return step._replace(form="affine", operands=rows.operands, detail=detail)
+    kind = replace(rows.as_kind(kinds.Affine), extreme=step.op.name)
+    return step._replace(kind=kind, operands=rows.operands)
 
 
 def _affine(
     step: Step, steps: Sequence[Step], reads: Sequence[int], numbers: Sequence[bool]
 ) -> Step | None:
     """A sum as an affine step; None for one that is not, or that is better computed as it is."""
-    shape = step.shapes[0]
-    if step.form != "sum" or step.weak or step.dtypes != (float,) or len(shape) != 2:
+    op, shape = step.sum, step.shapes[0]
+    if op is None or step.weak or step.dtypes != (float,) or len(shape) != 2:
         return None
-    assert isinstance(step.op, ops.Sum)
-    if step.op.const != 0 or any(isinstance(coef, float) for coef in step.op.coefs):
+    if op.const != 0 or any(isinstance(coef, float) for coef in op.coefs):
         return None
     product: tuple[Number, Step] | None = None
     thin: list[tuple[int, Number] | None] = [None, None]
-    for coef, v in zip(step.op.coefs, step.operands, strict=True):
+    for coef, v in zip(op.coefs, step.operands, strict=True):
         term = steps[v]
         found, dtype = term.layout(v)
         if term.weak or numbers[v] or dtype is not float:
@@ -115,8 +105,8 @@ def _affine(
     if not _pays(shape, inner, (scale not in (1, -1)) + sum(x is not None for x in thin)):
         return None
     terms = [x for x in thin if x is not None]
-    detail = Affine(scale, turned, (thin[0] and thin[0][1], thin[1] and thin[1][1]))
-    return step._replace(form="affine", operands=(a, b, *[v for v, _ in terms]), detail=detail)
+    kind = kinds.Affine(scale, turned, (thin[0] and thin[0][1], thin[1] and thin[1][1]))
+    return step._replace(kind=kind, operands=(a, b, *[v for v, _ in terms]))
 
 
 def _thin(shape: Sequence[Dim], whole: Sequence[Dim]) -> int | None:
@@ -130,14 +120,13 @@ def _factors(
     step: Step, steps: Sequence[Step], reads: Sequence[int]
 ) -> tuple[tuple[int, int], tuple[bool, bool]] | None:
     """The matrices of which a step is the product, or its transpose, and which are transposed."""
-    op = step.op
-    if step.form != "kernel" or not isinstance(op, ops.Contract) or any(op.kills):
+    op, back = step.kernel(ops.Contract), False
+    if op is None or any(op.kills):
         return None
-    back = False
     if op.letters == ((0, 1),) and op.out == (1, 0) and reads[step.operands[0]] == 1:
         step, back = steps[step.operands[0]], True
-        op = step.op
-        if step.form != "kernel" or not isinstance(op, ops.Contract) or any(op.kills):
+        op = step.kernel(ops.Contract)
+        if op is None or any(op.kills):
             return None
     layouts = [steps[v].layout(v) for v in step.operands]
     if [(len(shape), dtype) for shape, dtype in layouts] != [(2, float)] * 2:
@@ -157,7 +146,7 @@ def _inner_dim(a: int, turned: bool, steps: Sequence[Step]) -> Dim:
 
 def _inner(step: Step, steps: Sequence[Step]) -> float:
     """How many products are added for an element of an affine step."""
-    dim = _inner_dim(step.operands[0], step.detail.turned[0], steps)
+    dim = _inner_dim(step.operands[0], step.as_kind(kinds.Affine).turned[0], steps)
     return dim if isinstance(dim, int) else math.inf
 
 

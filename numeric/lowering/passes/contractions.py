@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering import kinds
 from numeric.lowering.contraction import BLAS, plan
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
@@ -60,15 +61,15 @@ def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %4: (99,) float = kernel contract %0, %1, %2
     return %4
     """
-    if ops.Contract not in schedule.kinds() or not any(
-        step.form == "kernel" and _sums(step.op) for step in schedule.steps
+    if ops.Contract not in schedule.op_classes() or not any(
+        step.kernel(ops.Contract) and _sums(step.op) for step in schedule.steps
     ):
         return schedule
     found = _Merging(schedule, numbers)
     for step in schedule.steps:
-        if step.form == "sum":
+        if isinstance(step.kind, kinds.Sum):
             found.scale(step)
-        elif step.form == "kernel":
+        elif isinstance(step.kind, kinds.Kernel):
             found.grow(step)
     return found.schedule()
 
@@ -91,8 +92,8 @@ def summed_first(schedule: Schedule) -> Schedule:
     steps: list[Step] = []
     length, known = schedule.length, schedule.definitions()
     for step in schedule.steps:
-        op = step.op
-        if step.form != "kernel" or not isinstance(op, ops.Contract) or any(op.kills):
+        op = step.kernel(ops.Contract)
+        if op is None or any(op.kills):
             steps.append(step)
             continue
         words, operands = list(op.letters), list(step.operands)
@@ -107,7 +108,8 @@ def summed_first(schedule: Schedule) -> Schedule:
                 continue
             kept = tuple([dim for dim, x in zip(shape, word, strict=True) if x in others])
             sums = ops.contract_op(*canonical((word,), left), (), (False,))
-            steps.append(Step("kernel", (operands[k],), (length,), (sums,), (kept,), (float,)))
+            made = (length,), (sums,), (kept,), (float,)
+            steps.append(Step(kinds.Kernel(), (operands[k],), *made))
             words[k], operands[k] = left, length
             length += 1
         if tuple(words) != op.letters:
@@ -172,7 +174,8 @@ class _Merging:
             # A matrix times itself is symmetric.  Others are written row by row, and what computes
             # with them and with arrays of the other order jumps through one of both.
             large = self._size(term.out) > _WORTH
-            turned = self.steps[taken[0]].form == "gram" or (large and len(step.operands) == 1)
+            gram = isinstance(self.steps[taken[0]].kind, kinds.Gram)
+            turned = gram or (large and len(step.operands) == 1)
         if saved > _WORTH or turned:
             self.dropped.update(taken)
             self.steps[step.results[0]] = self._step(term, step)
@@ -202,7 +205,8 @@ class _Merging:
         taken = [v]
         for at in range(place, place + len(inner.values)):  # what is only turned costs nothing
             deeper = self.steps[found.values[at]]
-            if deeper.form == "kernel" and len(deeper.operands) == 1 and not _sums(deeper.op):
+            single = isinstance(deeper.kind, kinds.Kernel) and len(deeper.operands) == 1
+            if single and not _sums(deeper.op):
                 tried = self._with(found, at)
                 if tried is not None:
                     found = tried[0]
@@ -219,14 +223,15 @@ class _Merging:
     def _term(self, step: Step) -> Term | None:
         """A step as a contraction of floats whose result has each letter once."""
         op = step.op
-        if step.form not in ("kernel", "gram") or not isinstance(op, ops.Contract):
+        if not isinstance(step.kind, kinds.Kernel | kinds.Gram) or not isinstance(op, ops.Contract):
             return None
         if isinstance(op, ops.Fill) or not step.operands or step.weak or any(op.kills):
             return None
         if len(set(op.out)) < len(op.out) or not self._real(step.operands):
             return None
         named: dict[int, int] = {}
-        values = (*step.operands, *step.operands[:1]) if step.form == "gram" else step.operands
+        again = step.operands[:1] if isinstance(step.kind, kinds.Gram) else ()
+        values = (*step.operands, *again)
         for v, word in zip(values, op.letters, strict=True):
             for k, dim in zip(word, self._shape(v), strict=True):
                 if k not in named:
@@ -239,7 +244,7 @@ class _Merging:
 
     def _product(self, step: Step) -> Term | None:
         """A step as the contraction that a product is, where a factor is stretched."""
-        if step.form != "product" or step.weak or min(step.detail) < 0:
+        if not isinstance(step.kind, kinds.Product) or step.weak or min(step.kind.signs) < 0:
             return None
         shapes = [self._shape(v) for v in step.operands]
         if not self._real(step.operands) or () in shapes or all(x == shapes[0] for x in shapes):
@@ -268,11 +273,10 @@ class _Merging:
     def _step(self, term: Term, step: Step) -> Step:
         """The step of a contraction whose result is that of ``step``."""
         weighted = self._weighted(term)
-        form, operands = (
-            ("kernel", term.values) if weighted is None else ("gram", weighted.values[:2])
-        )
-        term = term if weighted is None else weighted
-        return step._replace(form=form, operands=operands, ops=(self._op(term),), detail=None)
+        if weighted is None:
+            return step._replace(kind=kinds.Kernel(), operands=term.values, ops=(self._op(term),))
+        two, op = weighted.values[:2], self._op(weighted)
+        return step._replace(kind=kinds.Gram(), operands=two, ops=(op,))
 
     def _weighted(self, term: Term) -> Term | None:
         """``X' diag(s) X`` as X, s and X, where a contraction is that."""
@@ -331,9 +335,8 @@ class _Merging:
 
     def scale(self, step: Step) -> None:
         """Let a coefficient multiply the smallest value behind what it stands before."""
-        op = step.op
-        assert isinstance(op, ops.Sum)
-        if len(step.operands) != 1 or op.const != 0 or step.dtypes[0] is not float:
+        op = step.sum
+        if op is None or len(step.operands) != 1 or op.const != 0 or step.dtypes[0] is not float:
             return
         path: list[tuple[int, int]] = []  # contractions, and which of their operands is next
         v = step.operands[0]
@@ -360,14 +363,14 @@ class _Merging:
     def _smallest(self, v: int) -> int | None:
         """Of a contraction that is read once the operand that takes a coefficient, else None."""
         step = self.steps[v]
-        if self.reads[v] > 1 or step.form not in ("kernel", "gram") or step.weak:
+        if self.reads[v] > 1 or not isinstance(step.kind, kinds.Kernel | kinds.Gram) or step.weak:
             return None
         op, operands = step.op, step.operands
         if not isinstance(op, ops.Contract) or isinstance(op, ops.Fill) or any(op.kills):
             return None
         if not operands or not self._real(operands) or any(self.numbers[u] for u in operands):
             return None
-        if step.form == "gram":
+        if isinstance(step.kind, kinds.Gram):
             return 1
         return min(range(len(operands)), key=lambda k: self._elements(operands[k]))
 

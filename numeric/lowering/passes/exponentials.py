@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.steps import Step
 from symdiff import opaque_ops
 from symdiff.graph import ops
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def shares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
-    """Each ``logsumexp`` whose shares are read, too, as one step of form ``softmax``.
+    """Each ``logsumexp`` whose shares are read, too, as one step of kind ``Softmax``.
 
     Args:
         schedule: the steps.
@@ -35,12 +36,12 @@ def shares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %1: () float, %3: (n,) float = softmax %0
     return %1, %3
     """
-    if opaque_ops.LogSumExp not in schedule.kinds():
+    if opaque_ops.LogSumExp not in schedule.op_classes():
         return schedule
     values = {
         step.results[0]: step
         for step in schedule.steps
-        if step.form == "kernel" and isinstance(step.op, opaque_ops.LogSumExp)
+        if step.kernel(opaque_ops.LogSumExp) is not None
     }
     steps = schedule.definitions()
     found: dict[int, Step] = {}
@@ -61,7 +62,7 @@ def shares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
 
 def _together(value: Step, share: Step) -> Step:
     return Step(
-        "softmax",
+        kinds.Softmax(),
         value.operands,
         value.results + share.results,
         value.ops + share.ops,
@@ -72,18 +73,18 @@ def _together(value: Step, share: Step) -> Step:
 
 def _logarithm(step: Step, steps: Sequence[Step]) -> int | None:
     """The y of ``exp(x - y)``, if that is the logarithm of the sum of the exponentials of x."""
-    if step.form != "pointwise" or step.op is not PRIMITIVES["exp"]:
+    if not isinstance(step.kind, kinds.Pointwise) or step.op is not PRIMITIVES["exp"]:
         return None
     difference = steps[step.operands[0]]
-    op = difference.op
-    if difference.form != "sum" or not isinstance(op, ops.Sum):
+    op = difference.sum
+    if op is None:
         return None
     for k, (coef, t) in enumerate(zip(op.coefs, difference.operands, strict=True)):
         y = _beside_elements(steps[t])
         if coef != -1 or y is None:
             continue
         whole = steps[y]
-        if whole.form != "kernel" or not isinstance(whole.op, opaque_ops.LogSumExp):
+        if whole.kernel(opaque_ops.LogSumExp) is None:
             continue
         (x,) = whole.operands
         if steps[x].shapes[0] != step.shapes[0]:
@@ -100,10 +101,8 @@ def _logarithm(step: Step, steps: Sequence[Step]) -> int | None:
 
 def _terms(step: Step) -> tuple[object, ...] | None:
     """Coefficients, operands and constant of a sum."""
-    op = step.op
-    if step.form != "sum" or not isinstance(op, ops.Sum):
-        return None
-    return op.coefs, step.operands, op.const
+    op = step.sum
+    return None if op is None else (op.coefs, step.operands, op.const)
 
 
 def _beside_elements(step: Step) -> int | None:
@@ -111,10 +110,10 @@ def _beside_elements(step: Step) -> int | None:
 
     NumPy would align any other with that axis.
     """
-    op = step.op
+    op = step.kernel(ops.Contract)
     if not step.shapes[0]:
         return step.results[0]
-    if step.form == "kernel" and isinstance(op, ops.Contract) and len(op.letters) == 1:
+    if op is not None and len(op.letters) == 1:
         (word,) = op.letters
         if op.out[:-1] == word and step.shapes[0][-1:] == (1,):
             return step.operands[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering import kinds
 from symdiff import opaque_ops
 from symdiff.graph import number, ops
 
@@ -58,10 +59,10 @@ def by_place(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x, v = sd.symbol("x", ("n", 9)), sd.symbol("v", 9)
     >>> made = schedule([sd.grad(sd.sum(sd.min(x + v, axis=1)), v)], [x, v])
-    >>> [step.form for step in by_place(made, [False] * made.length).steps[2:]]
+    >>> [step.kind.name for step in by_place(made, [False] * made.length).steps[2:]]
     ['sum', 'kernel', 'number', 'extremes', 'placed']
     """
-    if schedule.kinds().isdisjoint((opaque_ops.Max, opaque_ops.Min)):
+    if schedule.op_classes().isdisjoint((opaque_ops.Max, opaque_ops.Min)):
         return schedule
     found = _Extremes(schedule, numbers)
     changed: dict[int, Step] = {}
@@ -76,7 +77,7 @@ def by_place(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
         first = made.setdefault((matrix.name, *matrix.operands), v)
         if first == v:
             changed[v] = step._replace(
-                form="extremes", operands=matrix.operands, shapes=(shape,), detail=matrix.name
+                kind=kinds.Extremes(matrix.name), operands=matrix.operands, shapes=(shape,)
             )
         for reader in readings:
             changed[reader.results[0]] = reader._replace(operands=(first, *reader.operands[1:]))
@@ -123,17 +124,15 @@ class _Extremes:
         return None if g is None else _Matrix(name, (*operands, g), number.norm(scale), turned)
 
     def readings(self, v: int, matrix: _Matrix) -> list[Step] | None:
-        """What reads a matrix, if all are contractions of it, as steps of form ``placed``."""
+        """What reads a matrix, if all are contractions of it, as steps of kind ``Placed``."""
         if v in self._results:
             return None
         found = [self._reading(reader, v, matrix) for reader in self._readers.get(v, ())]
         return None if None in found else [step for step in found if step is not None]
 
     def _reading(self, step: Step, v: int, matrix: _Matrix) -> Step | None:
-        op = step.op
-        if step.form != "kernel" or not isinstance(op, ops.Contract):
-            return None
-        if len(step.operands) > 2 or step.operands.count(v) != 1:
+        op = step.kernel(ops.Contract)
+        if op is None or len(step.operands) > 2 or step.operands.count(v) != 1:
             return None
         if len(set(op.out)) < len(op.out) or op.created:
             return None
@@ -145,8 +144,8 @@ class _Extremes:
             return None
         (axis,) = summed
         if not others:
-            detail = Reading(matrix.scale, axis, None, False, False)
-            return step._replace(form="placed", detail=detail)
+            reading = Reading(matrix.scale, axis, None, False, False)
+            return step._replace(kind=kinds.Placed(reading))
         (u,), other = others, op.letters[1 - k]
         if op.kills[1 - k] or self.matrix(self._steps[u]) is not None:
             return None
@@ -159,27 +158,21 @@ class _Extremes:
             return None
         first = other[0] == word[axis]
         turned = op.out[0] != word[1 - axis]
-        detail = Reading(matrix.scale, axis, first, turned, op.kills[k])
-        return step._replace(form="placed", operands=(v, u), detail=detail)
+        reading = Reading(matrix.scale, axis, first, turned, op.kills[k])
+        return step._replace(kind=kinds.Placed(reading), operands=(v, u))
 
     def _is_turned(self, step: Step) -> bool:
         """Whether a step is the transpose of a matrix."""
-        op = step.op
-        return (
-            step.form == "kernel"
-            and isinstance(op, ops.Contract)
-            and op.letters == ((0, 1),)
-            and op.out == (1, 0)
-        )
+        op = step.kernel(ops.Contract)
+        return op is not None and op.letters == ((0, 1),) and op.out == (1, 0)
 
     def _scaled(self, v: int) -> tuple[int | Fraction, int] | None:
         """What a value is a multiple of, and which."""
         step = self._steps[v]
-        if step.form != "sum" or step.weak or not isinstance(step.op, ops.Sum):
+        op = step.sum
+        if op is None or step.weak or op.const != 0 or len(op.coefs) != 1:
             return None
-        if step.op.const != 0 or len(step.op.coefs) != 1:
-            return None
-        coef = step.op.coefs[0]
+        coef = op.coefs[0]
         return None if isinstance(coef, float) else (coef, step.operands[0])
 
     def _ties(self, v: int) -> tuple[str, tuple[int, int]] | None:
@@ -199,25 +192,21 @@ class _Extremes:
         if found is None:
             return None
         step = self._steps[found]
-        if step.form != "kernel" or step.operands != (x,):
-            return None
-        if not isinstance(step.op, opaque_ops.Max | opaque_ops.Min):
-            return None
-        return step.op.name, (x, found)
+        op = step.kernel(opaque_ops.Max, opaque_ops.Min)
+        return None if op is None or step.operands != (x,) else (op.name, (x, found))
 
     def _share(self, v: int, ties: int) -> int | None:
         """Of ``g / m``, for each row, where m counts the ties: g."""
         quotient = self._steps[v]
-        if quotient.form != "product" or quotient.detail != (1, -1):
+        if quotient.kind != kinds.Product((1, -1)):
             return None
         g, m = quotient.operands
         cast = self._steps[m]
-        if cast.form == "sum" and isinstance(cast.op, ops.Sum) and cast.op.const == 0:
-            m = cast.operands[0] if cast.op.coefs == (1,) else m
+        if cast.sum is not None and cast.sum.const == 0 and cast.sum.coefs == (1,):
+            m = cast.operands[0]
         count = self._steps[m]
-        if count.form != "kernel" or not isinstance(count.op, ops.Contract):
-            return None
-        if count.op.letters != ((0, 1),) or count.op.out != (0,):
+        op = count.kernel(ops.Contract)
+        if op is None or op.letters != ((0, 1),) or op.out != (0,):
             return None
         ones = self._steps[count.operands[0]]
         if not self._is(ones, "where") or ones.operands[0] != ties:
@@ -230,25 +219,22 @@ class _Extremes:
         step = self._steps[v]
         if turned and len(step.layout(v)[0]) == 1:
             return v  # broadcast as it is
-        if step.form != "kernel" or not isinstance(step.op, ops.Contract):
+        op, out = step.kernel(ops.Contract), (1, 0) if turned else (0, 1)
+        if op is None or op.letters != ((0,),) or op.out != out:
             return None
-        words, out = step.op.letters, step.op.out
-        return (
-            step.operands[0] if words == ((0,),) and out == ((1, 0) if turned else (0, 1)) else None
-        )
+        return step.operands[0]
 
     def _is(self, step: Step, name: str) -> bool:
         op = step.op
         return (
-            step.form == "pointwise"
+            isinstance(step.kind, kinds.Pointwise)
             and isinstance(op, ops.Pointwise)
             and op.primitive
             and op.name == name
         )
 
     def _is_number(self, v: int, value: int) -> bool:
-        step = self._steps[v]
-        return step.form == "number" and step.detail == value
+        return self._steps[v].kind == kinds.Number(value)
 
 
 def _size(step: Step) -> int:

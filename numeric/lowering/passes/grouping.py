@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numeric.lowering.steps import CONSTANTS, Step
+from numeric.lowering import kinds
+from numeric.lowering.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -37,22 +38,24 @@ def grouped(
     names = 0
     widths, levels, depths = ([0] * schedule.length for _ in range(3))
     for step, template in zip(schedule.steps, templates, strict=True):
-        if step.form in CONSTANTS:
+        kind = step.kind
+        if kind.constant:
             (v,) = step.results
             widths[v], levels[v] = len(template.text), template.level
             steps.append(step)
             continue
         inline = False
+        count = reads[step.results[0]]
         # An element of an array that is only returned needs no name.
-        most = 2 if step.form == "element" else 1
-        if len(step.results) == 1 and step.form != "input" and 0 < reads[step.results[0]] <= most:
+        once = count == 1 or (count == 2 and isinstance(kind, kinds.Element))
+        if len(step.results) == 1 and not kind.leaf and once:
             (v,) = step.results
             depth = 1 + max([depths[x] for x in step.operands], default=0)
             width = _width(step, template, widths, levels)
             inline = width <= _WIDTH and depth < _DEPTH
         if inline:
             widths[v], levels[v], depths[v] = width, template.level, depth
-            step = Step(*step[:8], True)  # in a third of the time of _replace
+            step = Step(*step[:7], True)  # in a third of the time of _replace
         else:
             for v in step.results:
                 names += 1

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import divisor, weak
 from numeric.lowering.steps import Schedule, Step, Writing
 from symdiff.graph import ops
@@ -52,8 +53,8 @@ def is_free(c: Number) -> bool:
 
 def _has_rows(step: Step) -> bool:
     """Whether sums like this one are sums of rows: of reals, times numbers that are one factor."""
-    op = step.op
-    if step.form != "sum" or step.dtypes[0] is not float or not isinstance(op, ops.Sum):
+    op = step.sum
+    if op is None or step.dtypes[0] is not float:
         return False
     numbers = (*op.coefs, op.const) if op.const else op.coefs
     return len(op.coefs) >= ROWS and all(map(is_free, numbers))
@@ -91,7 +92,7 @@ class Writer(Writing):
         """The schedule of a plan."""
         read = self.read
         for step in read.schedule.steps:
-            if step.form in ("input", "number"):
+            if step.leaf and isinstance(step.kind, kinds.Input | kinds.Number):
                 self.place(step)
         for group in plan:
             if group.together:
@@ -105,7 +106,7 @@ class Writer(Writing):
                     self._total(read.totals[v])
                 elif v in read.assemblies:
                     self._assembled(v, read.assemblies[v])
-                elif read.fixed[v].form != "input":
+                elif not isinstance(read.fixed[v].kind, kinds.Input):
                     step = read.fixed[v]
                     self.place(step._replace(operands=tuple(map(self._shaped, step.operands))))
         results = tuple([self._shaped(v) for v in self.schedule.results])
@@ -120,12 +121,12 @@ class Writer(Writing):
         super().place(step)
 
     def _number(self, value: float) -> int:
-        return self.new("number", None, (), (), float, value, True)
+        return self.new(kinds.Number(value), None, (), (), float, True)
 
     def _constant(self, value: NDArray[Any]) -> int:
         value.setflags(write=False)
         dtype = bool if value.dtype.kind == "b" else float
-        return self.new("array", ops.Constant(value), (), value.shape, dtype)
+        return self.new(kinds.Array(), ops.Constant(value), (), value.shape, dtype)
 
     # Scalars --------------------------------------------------------------------------------------
 
@@ -149,11 +150,11 @@ class Writer(Writing):
             inner = self._shaped(v, ())
             axes = tuple(range(len(shape)))
             op = ops.contract_op(((),), axes, shape, (False,))
-            found = self.new("kernel", op, (inner,), shape, self.layouts[inner][1])
+            found = self.new(kinds.Kernel(), op, (inner,), shape, self.layouts[inner][1])
         else:
             k = bisect_right(self.starts, self.addresses[v]) - 1
             array, place = self._array(k), self.addresses[v] - self.starts[k]
-            found = self.new("element", None, (array,), (), self.layouts[array][1], place)
+            found = self.new(kinds.Element(place), None, (array,), (), self.layouts[array][1])
         self._units[v, shape] = found
         return found
 
@@ -171,13 +172,14 @@ class Writer(Writing):
         if found is None:
             if k == self._packed:
                 params = self.schedule.params
-                found = self.new("stack", None, params, (len(params),))
+                found = self.new(kinds.Stack(), None, params, (len(params),))
             else:
                 found = self._flat[k]
                 shape, dtype = self.layouts[found]
                 if len(shape) != 1:
                     flat = (self.lengths[k],)
-                    found = self.new("kernel", ops.reshape_op(shape, flat), (found,), flat, dtype)
+                    op = ops.reshape_op(shape, flat)
+                    found = self.new(kinds.Kernel(), op, (found,), flat, dtype)
             self.arrays[k] = found
         return found
 
@@ -190,7 +192,7 @@ class Writer(Writing):
         if numbers:
             kept = [self.read.numbers[v] for v in numbers]
             kind = bool if kept[0].dtypes[0] is bool else float
-            found = np.array([step.detail for step in kept], kind)
+            found = np.array([step.as_kind(kinds.Number).value for step in kept], kind)
             k = self._owned(self._constant(found), len(numbers))
             # Numbers stay numbers where they are read one by one.
             local = {**{v: self.addresses[v] for v in values if v in self.addresses}}
@@ -198,7 +200,7 @@ class Writer(Writing):
         if others:
             dtype = self.layouts[others[0]][1]
             units = [self._shaped(v, ()) for v in others]
-            array = self.new("stack", None, units, (len(others),), dtype)
+            array = self.new(kinds.Stack(), None, units, (len(others),), dtype)
             k = self._owned(array, len(others))
             for i, v in enumerate(others):
                 local[v] = self.addresses[v] = self.starts[k] + i
@@ -223,7 +225,7 @@ class Writer(Writing):
         row, places = self._row(at)
         (length,), dtype = self.layouts[row]
         assert isinstance(length, int)
-        return self.new("kernel", ops.gather_op((length,), places), (row,), (len(at),), dtype)
+        return self.new(kinds.Kernel(), ops.gather_op((length,), places), (row,), (len(at),), dtype)
 
     def _row(self, at: NDArray[np.intp]) -> tuple[int, NDArray[np.intp]]:
         """One array that has the elements at these addresses, and their places in it."""
@@ -244,7 +246,7 @@ class Writer(Writing):
         if found is None:
             op = ops.slice_op((whole,), ((start, start + length, 1),), (length,))
             dtype = self.layouts[array][1]
-            found = self._gathered[key] = self.new("kernel", op, (array,), (length,), dtype)
+            found = self._gathered[key] = self.new(kinds.Kernel(), op, (array,), (length,), dtype)
         return found
 
     def _concatenated(self, arrays: Sequence[int]) -> int:
@@ -256,7 +258,7 @@ class Writer(Writing):
             lengths = tuple([self.layouts[v][0][0] for v in arrays])
             total, dtype = sum(map(int, lengths)), self.layouts[arrays[0]][1]
             op = ops.concat_op(-1, lengths)
-            found = self._gathered[key] = self.new("kernel", op, arrays, (total,), dtype)
+            found = self._gathered[key] = self.new(kinds.Kernel(), op, arrays, (total,), dtype)
         return found
 
     # Groups ---------------------------------------------------------------------------------------
@@ -275,11 +277,11 @@ class Writer(Writing):
             self._column(column) for column in zip(*[x.operands for x in steps], strict=True)
         ]
         op = first.op
-        if first.form == "sum" and any(x.ops != first.ops for x in steps):
+        if first.sum is not None and any(x.ops != first.ops for x in steps):
             op, columns = self._sum(steps, columns)
         if all(not self.layouts[v][0] for v in columns):  # one value, so many times
             columns[0] = self._gather(self._located([first.operands[0]] * length))
-        array = self.new(first.form, op, columns, (length,), first.dtypes[0], first.detail)
+        array = self.new(first.kind, op, columns, (length,), first.dtypes[0])
         self._kept(values, array)
 
     def _kept(self, values: Sequence[int], array: int) -> None:
@@ -306,21 +308,21 @@ class Writer(Writing):
             (total,) = self.layouts[row][0]
             assert isinstance(total, int)
             op = ops.gather_op((total,), at.reshape(shape))
-            matrix = self._gathered[key] = self.new("kernel", op, (row,), shape)
+            matrix = self._gathered[key] = self.new(kinds.Kernel(), op, (row,), shape)
         coefs = np.array([[weak(c) for c in op.coefs] for op in made], float).T
         if (coefs != 1).any():
             factors = coefs if (coefs != coefs[:, :1]).any() else coefs[:, :1]
             many = self._constant(np.ascontiguousarray(factors))
             product = ops.product_op((1, 1))
-            matrix = self.new("product", product, (many, matrix), shape, float, (1, 1))
-        found = self.new("kernel", _SUM_ROWS, (matrix,), (length,))
+            matrix = self.new(kinds.Product((1, 1)), product, (many, matrix), shape)
+        found = self.new(kinds.Kernel(), _SUM_ROWS, (matrix,), (length,))
         constants = [weak(op.const) for op in made]
         if not any(constants):
             return found
         if len(set(constants)) == 1:
-            return self.new("sum", ops.sum_op(made[0].const, (1,)), (found,), (length,))
+            return self.new(kinds.Sum(), ops.sum_op(made[0].const, (1,)), (found,), (length,))
         others = self._constant(np.array(constants, float))
-        return self.new("sum", ops.sum_op(0, (1, 1)), (found, others), (length,))
+        return self.new(kinds.Sum(), ops.sum_op(0, (1, 1)), (found, others), (length,))
 
     def _column(self, values: Sequence[int]) -> int:
         if len(set(values)) == 1:
@@ -339,7 +341,7 @@ class Writer(Writing):
             else:
                 many = self._constant(np.array([weak(c) for c in factors], float))
                 product = ops.product_op((1, 1))
-                found = self.new("product", product, (many, x), (len(steps),), float, (1, 1))
+                found = self.new(kinds.Product((1, 1)), product, (many, x), (len(steps),))
                 coefs.append(1)
                 operands.append(found)
         const, constants = made[0].const, [op.const for op in made]
@@ -353,11 +355,11 @@ class Writer(Writing):
 
     def _total(self, step: Step) -> None:
         """A long sum: sums of arrays, one for each coefficient, times that."""
-        assert isinstance(step.op, ops.Sum)
+        total = step.as_op(ops.Sum)
         terms: dict[tuple[type, Number], list[int]] = {}
         operands: list[int] = []
         coefs: list[Number] = []
-        for c, v in zip(step.op.coefs, step.operands, strict=True):
+        for c, v in zip(total.coefs, step.operands, strict=True):
             if v in self.addresses:
                 terms.setdefault((c.__class__, c), []).append(v)
             else:
@@ -366,16 +368,16 @@ class Writer(Writing):
         if len(terms) <= _SLICES:
             for (_, c), values in terms.items():
                 array = self._gather(np.sort(self._located(values)))
-                operands.append(self.new("kernel", _SUM, (array,), ()))
+                operands.append(self.new(kinds.Kernel(), _SUM, (array,), ()))
                 coefs.append(c)
         else:
             factors = [weak(c) for (_, c), values in terms.items() for _ in values]
             at = self._located([v for values in terms.values() for v in values])
             order = np.argsort(at, kind="stable")
             many = self._constant(np.array(factors, float)[order])
-            operands.append(self.new("kernel", _DOT, (many, self._gather(at[order])), ()))
+            operands.append(self.new(kinds.Kernel(), _DOT, (many, self._gather(at[order])), ()))
             coefs.append(1)
-        op = ops.sum_op(step.op.const, tuple(coefs))
+        op = ops.sum_op(total.const, tuple(coefs))
         self.place(step._replace(ops=(op,), operands=tuple(operands)))
 
     def _assembled(self, v: int, made: Assembly) -> None:
@@ -394,9 +396,9 @@ class Writer(Writing):
             found = self._gather(at)
             if len(shape) != 1:
                 op = ops.reshape_op((length,), shape)
-                found = self.new("kernel", op, (found,), shape)
+                found = self.new(kinds.Kernel(), op, (found,), shape)
             terms = [found, self._number(0.0), *([] if made.rest is None else [made.rest])]
-            found = self.new("sum", ops.sum_op(0, (1,) * len(terms)), terms, shape)
+            found = self.new(kinds.Sum(), ops.sum_op(0, (1,) * len(terms)), terms, shape)
         if found >= before and self.steps[-1].results == (found,):
             step = self.steps.pop()
             self.place(step._replace(results=(v,)))
@@ -404,7 +406,7 @@ class Writer(Writing):
             self.arrays = [v if x == found else x for x in self.arrays]
         else:  # it is another array's name, too
             same = ops.sum_op(0, (1,))
-            self.place(Step("sum", (found,), (v,), (same,), (shape,), (float,)))
+            self.place(Step(kinds.Sum(), (found,), (v,), (same,), (shape,), (float,)))
 
     def _all(self, v: int) -> NDArray[np.intp]:
         """The addresses of a scalar, or of all elements of an array."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.steps import Step
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def apart(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbol("x", (500, 2)), sd.symbol("y", (20, 2))
     >>> steps = schedule([sd.sum(sd.exp(x[:, None] - y))], [x, y])
-    >>> [step.form for step in apart(steps, [False] * steps.length).steps[2:]]
+    >>> [step.kind.name for step in apart(steps, [False] * steps.length).steps[2:]]
     ['kernel', 'apart', 'apart', 'sum', 'pointwise', 'kernel']
     """
     steps = schedule.definitions()
@@ -49,7 +50,7 @@ def apart(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
                 made[v], length = length, length + 1
                 given = steps[v]
                 (shape, dtype), op = given.layout(v), given.ops[given.results.index(v)]
-                found.append(Step("apart", (v,), (made[v],), (op,), (shape,), (dtype,)))
+                found.append(Step(kinds.Apart(), (v,), (made[v],), (op,), (shape,), (dtype,)))
         if operands:
             read = tuple([made[v] if v in operands else v for v in step.operands])
             step = step._replace(operands=read)
@@ -60,7 +61,7 @@ def apart(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
 def _is_bad(step: Step, schedule: Schedule) -> bool:
     """Whether a step computes many elements, along a short axis; results have NumPy's layout."""
     shape = step.shapes[0]
-    if len(shape) < 2 or step.form not in ("sum", "product") or step.weak:
+    if len(shape) < 2 or not isinstance(step.kind, kinds.Sum | kinds.Product) or step.weak:
         return False
     if not isinstance(shape[-1], int) or not 1 < shape[-1] <= _SHORT:
         return False

@@ -27,5 +27,5 @@ def living(schedule: Schedule) -> Schedule:
         for v in step.operands:
             last[v] = max(last[v], at)
     dies = [at if 0 <= at < len(schedule.steps) else None for at in last]
-    steps = [Step(*step[:9], tuple([dies[v] for v in step.results])) for step in schedule.steps]
+    steps = [Step(*step[:8], tuple([dies[v] for v in step.results])) for step in schedule.steps]
     return schedule._replace(steps=tuple(steps))

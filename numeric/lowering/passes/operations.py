@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from symdiff.graph import ops
 from symdiff.graph.axes import broadcast_shapes
 
@@ -52,18 +53,16 @@ class _Apart:
                 self.shapes[v] = () if step.weak else shape
             if step.weak or step.dtypes != (float,) or not self.large(step.shapes[0]):
                 self.steps.append(step)
-            elif step.form == "sum":
-                self._sum(step)
-            elif step.form == "product" and len(step.operands) > 2 and step.detail[0] > 0:
-                self._product(step)
+            elif step.sum is not None:
+                self._sum(step, step.sum)
+            elif isinstance(step.kind, kinds.Product) and len(step.operands) > 2:
+                self._product(step, step.kind.signs)
             else:
                 self.steps.append(step)
         return self.schedule._replace(steps=tuple(self.steps), length=self.count)
 
-    def _sum(self, step: Step) -> None:
+    def _sum(self, step: Step, op: ops.Sum) -> None:
         """Terms from left to right, each scaled before it is added, then the constant."""
-        op = step.op
-        assert isinstance(op, ops.Sum)
         if any(isinstance(coef, float) for coef in op.coefs):  # a cast may be one
             self.steps.append(step)
             return
@@ -86,19 +85,23 @@ class _Apart:
         whole = ops.sum_op(op.const, tuple(coefs))
         self.steps.append(step._replace(ops=(whole,), operands=tuple(operands)))
 
-    def _product(self, step: Step) -> None:
-        """Factors from left to right."""
-        value, sign = step.operands[0], step.detail[0]
-        for x, power in zip(step.operands[1:-1], step.detail[1:-1], strict=True):
-            value, sign = self._new(step, step.op, (value, x), (sign, power)), 1
-        signs = sign, step.detail[-1]
-        self.steps.append(step._replace(operands=(value, step.operands[-1]), detail=signs))
+    def _product(self, step: Step, signs: tuple[int, ...]) -> None:
+        """Factors from left to right, unless the first one is divided by."""
+        if signs[0] < 0:
+            self.steps.append(step)
+            return
+        value, (sign, *others, last) = step.operands[0], signs
+        for x, power in zip(step.operands[1:-1], others, strict=True):
+            partial = step._replace(kind=kinds.Product((sign, power)))
+            value, sign = self._new(partial, step.op, (value, x)), 1
+        kind = kinds.Product((sign, last))
+        self.steps.append(step._replace(kind=kind, operands=(value, step.operands[-1])))
 
-    def _new(self, like: Step, op: Op, operands: tuple[int, ...], detail: object = None) -> int:
+    def _new(self, like: Step, op: Op, operands: tuple[int, ...]) -> int:
         """The value of a step like another one, of other operands."""
         v = self.count
         self.count += 1
         self.shapes[v] = shape = broadcast_shapes("add", *[self.shapes[x] for x in operands])
         made = like._replace(ops=(op,), operands=operands, results=(v,), shapes=(shape,))
-        self.steps.append(made._replace(detail=detail))
+        self.steps.append(made)
         return v

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
 
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numeric.lowering.steps import Schedule
-    from symdiff.graph.node import Dim
+    from symdiff.graph.node import Dim, Shape
 
 Widths = tuple[tuple[int, int], ...]
 """How many zeros stand before and behind an operand, for each axis, as ``np.pad`` has it."""
 
 
 def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
-    """The schedule with sums that begin with unslices as steps of form ``pads``.
+    """The schedule with sums that begin with unslices as steps of kind ``Pads``.
 
     ``numbers`` says which values may be Python numbers, which have no axes.
 
@@ -36,30 +37,30 @@ def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> x = sd.symbol("x", "n")
     >>> gradient = sd.grad(sd.sum(sd.sin(x[1:] - x[:-1])), x)
     >>> steps = schedule([gradient], [x])
-    >>> [step.form for step in padded(steps, [False] * steps.length).steps[-2:]]
+    >>> [step.kind.name for step in padded(steps, [False] * steps.length).steps[-2:]]
     ['sum', 'pads']
     """
-    if ops.Unslice not in schedule.kinds():
+    if ops.Unslice not in schedule.op_classes():
         return schedule
     steps = schedule.definitions()
     reads = schedule.reads()
     changed: dict[int, list[Step]] = {}
     length = schedule.length
     for step in schedule.steps:
-        if step.form != "sum" or len(step.operands) < 2:
+        op = step.sum
+        if op is None or len(step.operands) < 2:
             continue
         found = _beginning(step, steps, reads, numbers)
         count = len(found)
         if count < 2:
             continue
-        assert isinstance(step.op, ops.Sum)
-        coefs, const = step.op.coefs[count:], step.op.const
+        coefs, const = op.coefs[count:], op.const
         parts = tuple([steps[v].operands[0] for v in step.operands[:count]])
         whole = not coefs and const == 0
         v = step.results[0] if whole else length
         shape = steps[step.operands[0]].shapes
-        op = ops.sum_op(0, step.op.coefs[:count])
-        made = [Step("pads", parts, (v,), (op,), shape, step.dtypes, tuple(found))]
+        op = ops.sum_op(0, op.coefs[:count])
+        made = [Step(kinds.Pads(tuple(found)), parts, (v,), (op,), shape, step.dtypes)]
         if not whole:
             length += 1
             rest = ops.sum_op(const, (1, *coefs))
@@ -75,25 +76,23 @@ def _beginning(
     step: Step, steps: Sequence[Step], reads: Sequence[int], numbers: Sequence[bool]
 ) -> list[Widths]:
     """The widths of the unslices with which a sum begins, of its own shape, that it alone reads."""
-    assert isinstance(step.op, ops.Sum)
     found: list[Widths] = []
-    for coef, v in zip(step.op.coefs, step.operands, strict=True):
+    for coef, v in zip(step.as_op(ops.Sum).coefs, step.operands, strict=True):
         term = steps[v]
         if coef != 1 or isinstance(coef, float) or reads[v] > 1 or term.shapes != step.shapes:
             break
-        if term.form != "kernel" or term.weak or term.dtypes != step.dtypes:
+        op = term.kernel(ops.Unslice)
+        if op is None or term.weak or term.dtypes != step.dtypes:
             break
-        widths = _widths(term) if isinstance(term.op, ops.Unslice) else None
+        widths = _widths(op, term.shapes[0])
         if widths is None or numbers[term.operands[0]]:
             break
         found.append(widths)
     return found
 
 
-def _widths(step: Step) -> Widths | None:
+def _widths(op: ops.Unslice, shape: Shape) -> Widths | None:
     """The zeros around the operand of an unslice; None where numbers do not tell or others mix."""
-    op, shape = step.op, step.shapes[0]
-    assert isinstance(op, ops.Unslice)
     found = [(0, 0)] * (len(shape) - len(op.before))
     for (start, stop, by), dim in zip(op.steps, op.before, strict=True):
         around = _around(start, stop, dim) if by == 1 else None

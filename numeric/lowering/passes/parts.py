@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.steps import Writing
 from symdiff.graph import ops
 from symdiff.scalars.vocabulary import FACTS
@@ -44,9 +45,9 @@ def of_whole(schedule: Schedule) -> Schedule:
     known = schedule.definitions()
     groups: dict[tuple[object, int], list[Step]] = {}
     for step in schedule.steps:
-        if step.form == "pointwise" and step.op.name in _TOTAL and not step.weak:
+        if isinstance(step.kind, kinds.Pointwise) and step.op.name in _TOTAL and not step.weak:
             sliced = known[step.operands[0]]
-            if sliced.form == "kernel" and isinstance(sliced.op, ops.Slice):
+            if sliced.kernel(ops.Slice) is not None:
                 groups.setdefault((step.op, sliced.operands[0]), []).append(step)
     joined = {
         step.results[0]: (whole, steps[0].results[0])
@@ -64,7 +65,7 @@ def of_whole(schedule: Schedule) -> Schedule:
             continue
         whole, first = joined[step.results[0]]
         if first not in made:
-            made[first] = writing.new("pointwise", step.op, (whole,), *known[whole].layout(whole))
+            made[first] = writing.new(step.kind, step.op, (whole,), *known[whole].layout(whole))
         sliced = known[step.operands[0]]
         writing.place(sliced._replace(operands=(made[first],), results=step.results))
     return schedule.having(writing.steps, writing.length - schedule.length)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def multiplied(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %9: (n, 5) float = powers (range(0, 5), 1) %0
     return %9
     """
-    if ops.Concat not in schedule.kinds():
+    if ops.Concat not in schedule.op_classes():
         return schedule
     found = _Powers(schedule, numbers)
     steps = [found.step(step) or step for step in schedule.steps]
@@ -50,10 +51,8 @@ class _Powers:
 
     def step(self, step: Step) -> Step | None:
         """A step that joins consecutive powers as the step that makes them; None for others."""
-        op = step.op
-        if step.form != "kernel" or not isinstance(op, ops.Concat):
-            return None
-        if len(step.operands) < _LEAST or set(op.lengths) != {1}:
+        op = step.kernel(ops.Concat)
+        if op is None or len(step.operands) < _LEAST or set(op.lengths) != {1}:
             return None
         axis = len(step.shapes[0]) + op.axis
         parts = [self._part(v, axis) for v in step.operands]
@@ -70,15 +69,15 @@ class _Powers:
         run = range(first, first + len(parts) * (second - first), second - first)
         if exponents != list(run):
             return None
-        return step._replace(form="powers", operands=(base,), detail=(run, axis))
+        return step._replace(kind=kinds.Powers(run, axis), operands=(base,))
 
     def _part(self, v: int, axis: int) -> int | None:
         """What an operand has along all other axes than ``axis``; None for ones, -1 if unknown."""
         step = self._steps[v]
-        if step.form == "number":
-            return None if step.detail == 1 else -1
-        op = step.op
-        if step.form != "kernel" or not isinstance(op, ops.Contract) or len(op.letters) != 1:
+        if isinstance(step.kind, kinds.Number):
+            return None if step.kind.value == 1 else -1
+        op = step.kernel(ops.Contract)
+        if op is None or len(op.letters) != 1:
             return -1
         (word,) = op.letters
         stretched = len(set(op.out)) == len(op.out) == len(word) + 1
@@ -88,21 +87,20 @@ class _Powers:
 
     def _base(self, parts: Sequence[int | None]) -> int | None:
         """What the first power by NumPy is of, if all parts are known."""
-        powers = [v for v in parts if v is not None]
-        if -1 in powers:
+        if -1 in parts:
             return None
-        return next(
-            (self._steps[v].operands[0] for v in powers if self._steps[v].form == "power"), None
-        )
+        steps = [self._steps[v] for v in parts if v is not None]
+        return next((x.operands[0] for x in steps if isinstance(x.kind, kinds.Power)), None)
 
     def _exponent(self, v: int, base: int) -> int | None:
         """To which exponent the base is a value; None for what is not a power of it."""
         if v == base:
             return 1
         step = self._steps[v]
-        if step.form == "power" and step.operands == (base,) and step.detail == int(step.detail):
-            return int(step.detail)
-        if step.form == "product" and min(step.detail) > 0:
+        if isinstance(step.kind, kinds.Power) and step.operands == (base,):
+            p = step.kind.exponent
+            return int(p) if p == int(p) else None
+        if isinstance(step.kind, kinds.Product) and min(step.kind.signs) > 0:
             each = [self._exponent(x, base) for x in step.operands]
             return None if None in each else sum(k for k in each if k is not None)
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering import kinds
 from symdiff.graph import ops
 from symdiff.graph.axes import canonical
 
@@ -40,7 +41,7 @@ def of_products(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %3: (4,) float = kernel contract %2
     return %2, %3
     """
-    if ops.Contract not in schedule.kinds():
+    if ops.Contract not in schedule.op_classes():
         return schedule
     steps = schedule.definitions()
     views: dict[int, View] = {}
@@ -48,7 +49,7 @@ def of_products(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     changed: dict[int, Step] = {}
     for step in schedule.steps:
         v, op = step.results[0], step.op
-        if step.form == "kernel" and not step.weak and ops.is_permutation(op):
+        if isinstance(step.kind, kinds.Kernel) and not step.weak and ops.is_permutation(op):
             base, axes = _view(step.operands[0], steps, views)
             views[v] = View(base, tuple([axes[op.letters[0].index(k)] for k in op.out]))
         elif _multiplies(step, steps, numbers):
@@ -82,7 +83,9 @@ def _pair(a: View, b: View) -> tuple[View, ...]:
 
 def _multiplies(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> bool:
     """Whether a step is the product of two arrays of floats of its shape."""
-    if step.form != "product" or step.detail != (1, 1) or step.dtypes != (float,):
+    if not isinstance(step.kind, kinds.Product) or step.dtypes != (float,):
+        return False
+    if step.kind.signs != (1, 1):
         return False
     same = [steps[v].layout(v) == (step.shapes[0], float) for v in step.operands]
     return all(same) and not any(numbers[v] for v in step.operands)
@@ -90,8 +93,8 @@ def _multiplies(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> b
 
 def _adds_products(step: Step) -> bool:
     """Whether a step adds products of elements of two arrays along some of the axes."""
-    op = step.op
-    if step.form != "kernel" or not isinstance(op, ops.Contract) or not op.sums or not op.out:
+    op = step.kernel(ops.Contract)
+    if op is None or not op.sums or not op.out:
         return False
     if len(op.letters) != 2 or any(op.kills) or step.dtypes != (float,):
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from numeric.lowering import kinds
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
 
@@ -47,9 +48,9 @@ def begun(schedule: Schedule) -> Schedule:
             if before is not None and before.results != step.results:
                 place(before)  # what it needs is there: it is among the operands
                 operands = (*before.results, *step.operands[count:])
-                step = step._replace(operands=operands, detail=(1, *step.detail[count:]))
-                op: Any = ops.product_op(step.detail)
-                step = step._replace(ops=(op,))
+                signs = (1, *step.as_kind(kinds.Product).signs[count:])
+                op: Any = ops.product_op(signs)
+                step = step._replace(kind=kinds.Product(signs), operands=operands, ops=(op,))
                 break
         steps.append(step)
 
@@ -62,19 +63,18 @@ def begun(schedule: Schedule) -> Schedule:
 
 
 def _is_product(step: Step) -> bool:
-    signs = step.detail
     return (
-        step.form == "product"
+        isinstance(step.kind, kinds.Product)
         and not step.weak
         and len(step.operands) > 1
-        and signs[0] > 0
+        and step.kind.signs[0] > 0
         and step.dtypes[0] is float
     )
 
 
 def _factors(step: Step, count: int) -> tuple[tuple[int, int], ...]:
     """The first factors and their signs; x*y begins as y*x does."""
-    found = list(zip(step.detail[:count], step.operands, strict=False))
+    found = list(zip(step.as_kind(kinds.Product).signs[:count], step.operands, strict=False))
     return (*sorted(found[:2]), *found[2:])
 
 
@@ -94,7 +94,7 @@ def opposite(schedule: Schedule) -> Schedule:
         return schedule
     zero = schedule.length
     number: Any = (None,)
-    steps = [Step("number", (), (zero,), number, ((),), (float,), 0.0, True)]
+    steps = [Step(kinds.Number(0.0), (), (zero,), number, ((),), (float,), True)]
     placed: set[int] = set()
     waiting: dict[int, list[Step]] = {}
     for step in schedule.steps:
@@ -117,17 +117,15 @@ _MINUS = ops.sum_op(0, (1, -1))
 
 def _is_sum(step: Step) -> bool:
     """Whether it is a sum of more than one operation."""
-    op = step.op
-    if step.form != "sum" or step.weak or step.dtypes[0] is not float:
+    op = step.sum if len(step.operands) > 1 else None
+    if op is None or step.weak or step.dtypes[0] is not float:
         return False
-    assert isinstance(op, ops.Sum)
     work = len(op.coefs) - (op.const == 0) + sum(c not in (1, -1) for c in op.coefs)
-    return len(op.coefs) > 1 and work > 1
+    return work > 1
 
 
 def _terms(step: Step, sign: int) -> tuple[object, ...]:
     """All that a sum is, its signs turned by ``sign``."""
-    op = step.op
-    assert isinstance(op, ops.Sum)
+    op = step.as_op(ops.Sum)
     coefs: Sequence[object] = [(c.__class__, sign * c) for c in op.coefs]
     return (step.operands, step.shapes, sign * op.const, *coefs)

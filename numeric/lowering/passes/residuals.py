@@ -7,6 +7,7 @@ from collections import deque
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.passes.rolling import LEAST
 from numeric.lowering.schedule import schedule
 from symdiff.graph import ops
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # Recomputed rather than kept: they cost about as much as reading a kept value.
 _CHEAP = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].cheap)
+_PLAIN = kinds.Sum, kinds.Product, kinds.Quotient, kinds.Monomial, kinds.Strong, kinds.Component
 # So many cheap values in a row are recomputed; after that, one is kept.
 _RUN = 3
 # Above so many candidates the cut is found greedily, in linear time.
@@ -32,18 +34,16 @@ _SCALAR = 64  # bytes: it is an object, and is handed over by itself
 
 def cheap(step: Step) -> bool:
     """Whether values may be computed twice: arithmetic, selections and views are."""
-    match step.form:
-        case "sum" | "product" | "quotient" | "monomial" | "strong" | "component":
-            return True
-        case "power":
-            return step.detail in (2, Fraction(1, 2))
-        case "pointwise":
+    match step.kind:
+        case kinds.Power(exponent):
+            return exponent in (2, Fraction(1, 2))
+        case kinds.Pointwise():
             return step.op in _CHEAP
-        case "kernel":
+        case kinds.Kernel():
             if isinstance(step.op, ops.Contract):
                 return len(step.op.letters) <= 1 and not step.op.sums
             return isinstance(step.op, ops.Reshape | ops.Slice | ops.Flip)
-    return False
+    return isinstance(step.kind, _PLAIN)
 
 
 def _bytes(shape: Shape, dtype: Dtype) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from numeric.lowering.formulas import is_known
-from numeric.lowering.passes.rows import ELEMENTWISE
 from numeric.lowering.passes.sharing import is_made, viewed
 from symdiff.calculus.custom_ops import Custom, CustomPullback
 from symdiff.graph import ops
@@ -59,7 +58,7 @@ def spans(schedule: Schedule, values: Collection[int]) -> dict[int, Span]:
         for v, at in zip(step.results, step.dies, strict=True):
             last[v] = max(last[v], place if at is None else at)
             if v in values:
-                found[v] = Span(place, last[v], step.form in ELEMENTWISE)
+                found[v] = Span(place, last[v], step.kind.elementwise)
         if not is_made(step, steps):
             until = max(last[v] for v in step.results)
             for x in step.operands:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering import kinds
 from numeric.lowering.passes.lanes import ROWS, Writer, is_free
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
@@ -32,9 +33,6 @@ _GAIN = 0.8
 # A sum of so many terms is a sum of arrays.
 LONG = 64
 
-ELEMENTWISE = frozenset(
-    {"sum", "product", "quotient", "power", "monomial", "pointwise", "shifted", "strong"}
-)
 _REAL = (float, bool)
 
 
@@ -101,10 +99,10 @@ class _Reading:
         v, (shape, *_), known, same = step.results[0], step.shapes, self._known, self.same
         if step.weak:
             known[v] = True
-            (self.numbers if step.form == "number" else self.fixed)[v] = step
+            (self.numbers if isinstance(step.kind, kinds.Number) else self.fixed)[v] = step
             return
         unit = step.dtypes[0] in _REAL and _is_unit(shape) and len(step.results) == 1
-        if unit and step.form in ELEMENTWISE:
+        if unit and step.kind.elementwise:
             known[v] = True
             if all(map(known.__getitem__, step.operands)):
                 operands = tuple([same[x] for x in step.operands])
@@ -142,7 +140,8 @@ class _Reading:
         """Sums of sums that nobody else reads as one, where that has many terms."""
         counts: dict[int, int] = {}
         inner: set[int] = set()
-        sums = {v: s for v, s in self.scalars.items() if s.form == "sum" and s.dtypes[0] is float}
+        found = self.scalars.items()
+        sums = {v: s for v, s in found if isinstance(s.kind, kinds.Sum) and s.dtypes[0] is float}
         for v, step in sums.items():
             joined = [x for x in self._inner(step) if x in sums]
             counts[v] = len(step.operands) + sum(counts[x] - 1 for x in joined)
@@ -156,24 +155,21 @@ class _Reading:
             while stack:
                 c, x = stack.pop()
                 if c == 1 and (x == v or (x in inner and x in sums)):
-                    op = self.scalars.pop(x).op
-                    assert isinstance(op, ops.Sum)
+                    op = self.scalars.pop(x).as_op(ops.Sum)
                     stack += reversed(list(zip(op.coefs, sums[x].operands, strict=True)))
                 else:
                     coefs.append(c)
                     operands.append(x)
-            assert isinstance(step.op, ops.Sum)
-            op = ops.sum_op(step.op.const, tuple(coefs))
+            op = ops.sum_op(step.as_op(ops.Sum).const, tuple(coefs))
             self.totals[v] = step._replace(ops=(op,), operands=tuple(operands))
 
     def _inner(self, step: Step) -> Iterable[int]:
         """The operands of a sum that are read here alone, as they are, and may be sums."""
-        assert isinstance(step.op, ops.Sum)
-        for c, x in zip(step.op.coefs, step.operands, strict=True):
+        for c, x in zip(step.as_op(ops.Sum).coefs, step.operands, strict=True):
             found = self.scalars.get(x)
             if c == 1 and c.__class__ is int and self.reads[x] == 1 and found is not None:
-                op = found.op
-                if found.form == "sum" and isinstance(op, ops.Sum) and op.const == 0:
+                op = found.sum
+                if op is not None and op.const == 0:
                     yield x
 
     # Arrays of scalars ----------------------------------------------------------------------------
@@ -183,10 +179,10 @@ class _Reading:
             if step.dtypes[0] is not float or len(step.results) > 1 or step.weak:
                 continue
             found = None
-            if step.form == "kernel" and isinstance(step.op, ops.Concat):
+            if step.kernel(ops.Concat) is not None:
                 found = self._joined(step)
-            elif step.form == "sum":
-                found = self._put(step)
+            elif step.sum is not None:
+                found = self._put(step, step.sum)
             if found is not None:
                 del self.fixed[v]
                 self.assemblies[v] = found
@@ -206,29 +202,32 @@ class _Reading:
         same = self.same[v]
         return same in self.scalars or same in self.elements or same in self.totals
 
-    def _put(self, step: Step) -> Assembly | None:
+    def _put(self, step: Step, op: ops.Sum) -> Assembly | None:
         """A sum of many arrays that have one element each, at different places, and one other."""
-        assert isinstance(step.op, ops.Sum)
-        if step.op.const != 0 or not _is_static(step.shapes[0]):
+        if op.const != 0 or not _is_static(step.shapes[0]):
             return None
         parts: dict[int, int] = {}
         rest: list[int] = []
         gone: list[int] = []
-        stack = list(zip(step.op.coefs, step.operands, strict=True))
+        stack = list(zip(op.coefs, step.operands, strict=True))
         while stack:
             c, x = stack.pop()
             inner = self.fixed.get(x)
             single = inner is not None and self.reads[x] == 1 and inner.shapes == step.shapes
             if c != 1 or c.__class__ is not int or inner is None or not single:
                 rest.append(x)
-            elif inner.form == "kernel" and isinstance(inner.op, ops.Unslice):
+            elif (unslice := inner.kernel(ops.Unslice)) is not None:
                 (y,) = inner.operands
-                place = _offset(inner.op.before, inner.op.steps, inner.shapes[0])
+                place = _offset(unslice.before, unslice.steps, inner.shapes[0])
                 if not self._is_scalar(y) or place is None or place in parts:
                     return None
                 parts[place] = self.same[y]
                 gone.append(x)
-            elif inner.form == "sum" and isinstance(inner.op, ops.Sum) and inner.op.const == 0:
+            elif (
+                isinstance(inner.kind, kinds.Sum)
+                and isinstance(inner.op, ops.Sum)
+                and inner.op.const == 0
+            ):
                 stack += list(zip(inner.op.coefs, inner.operands, strict=True))
                 gone.append(x)
             else:
@@ -255,7 +254,7 @@ def _is_static(shape: Shape) -> bool:
 
 def _is_unchanged(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a step gives one element another shape, and nothing else."""
-    if step.form != "kernel" or len(step.operands) != 1:
+    if not isinstance(step.kind, kinds.Kernel) or len(step.operands) != 1:
         return False
     (v,) = step.operands
     shape, dtype = steps[v].layout(v)
@@ -268,11 +267,8 @@ def _is_unchanged(step: Step, steps: Sequence[Step]) -> bool:
 
 def _place(step: Step, steps: Sequence[Step]) -> tuple[int, int] | None:
     """The array that an element is of, and its place among all; None for other steps."""
-    if step.form == "component":
-        op = step.detail[0]
-    elif step.form == "kernel" and isinstance(step.op, ops.Slice):
-        op = step.op
-    else:
+    op = step.kind.sliced if isinstance(step.kind, kinds.Component) else step.kernel(ops.Slice)
+    if op is None:
         return None
     (v,) = step.operands
     shape, dtype = steps[v].layout(v)
@@ -310,7 +306,7 @@ def _kinds(read: _Reading) -> dict[int, tuple[int, int]]:
     ways: dict[tuple[object, ...], int] = {}
     own: dict[int, int] = {}
     for v, step in read.scalars.items():
-        key = (step.ops, step.form, step.detail, step.dtypes, len(step.operands))
+        key = (step.ops, step.kind, step.dtypes, len(step.operands))
         way = ways.get(key)
         if way is None:
             way = ways[key] = number(len(step.operands), *_way(step))
@@ -335,18 +331,15 @@ def _kinds(read: _Reading) -> dict[int, tuple[int, int]]:
 
 def _way(step: Step) -> tuple[object, ...]:
     """What steps of one group have in common; numbers that may differ are left out."""
-    op = step.op
-    if step.form != "sum" or not isinstance(op, ops.Sum):
-        return (
-            step.ops if step.form in ("pointwise", "strong") else step.form,
-            step.detail,
-            step.dtypes,
-        )
+    op = step.sum
+    if op is None:
+        of_op = isinstance(step.kind, kinds.Pointwise | kinds.Strong)
+        return (step.kind, step.ops if of_op else (), step.dtypes)
     # Rows of a matrix have any sign.
     signs = () if len(op.coefs) >= ROWS else (1, -1)
-    kinds = [c if c in signs or not is_free(c) else "coefficient" for c in op.coefs]
+    coefs = [c if c in signs or not is_free(c) else "coefficient" for c in op.coefs]
     const = op.const if op.const == 0 or not is_free(op.const) else "constant"
-    return ("sum", *kinds, const, step.dtypes)
+    return ("sum", *coefs, const, step.dtypes)
 
 
 class Group(NamedTuple):
@@ -363,7 +356,7 @@ def _grouped(read: _Reading, least: int) -> list[Group]:
     height that do the same are one group, or several where many have operands of the same kinds,
     too: their operands stand together already.
     """
-    kinds = _kinds(read)
+    found = _kinds(read)
     heights: dict[int, int] = {}
     levels: list[dict[int, list[int]]] = []
     for v, needs in _needs(read):
@@ -373,7 +366,7 @@ def _grouped(read: _Reading, least: int) -> list[Group]:
         heights[v] = height
         if height == len(levels):
             levels.append({})
-        kind = kinds.get(v, _OTHER)[0]
+        kind = found.get(v, _OTHER)[0]
         levels[height].setdefault(kind, []).append(v)
     plan: list[Group] = []
     for level in levels:
@@ -383,7 +376,7 @@ def _grouped(read: _Reading, least: int) -> list[Group]:
                 continue
             parts: dict[int, list[int]] = {}
             for v in values:
-                parts.setdefault(kinds[v][1], []).append(v)
+                parts.setdefault(found[v][1], []).append(v)
             rest = [part for part in parts.values() if len(part) < least]
             large = [part for part in parts.values() if len(part) >= least]
             if rest:  # to the largest, or among themselves
@@ -456,26 +449,30 @@ class Costs(NamedTuple):
         returned = frozenset(schedule.results)
         found = 0.0
         for step in schedule.steps:
-            if step.form == "element" and step.results[0] in returned:
+            if step.kind.elementwise:
+                found += self._of(step)
+            elif isinstance(step.kind, kinds.Element) and step.results[0] in returned:
                 found += self.read / 2  # with others, as a list
-            elif step.form == "stack" and step.operands == schedule.params:
+            elif isinstance(step.kind, kinds.Stack) and step.operands == schedule.params:
                 found += self.call + self.read / 8 * len(step.operands)
             else:
                 found += self._of(step)
         return found
 
     def _of(self, step: Step) -> float:
-        shape, form, count = step.shapes[0], step.form, len(step.operands)
-        if step.weak or step.leaf:
+        shape, kind, count = step.shapes[0], step.kind, len(step.operands)
+        if step.weak or kind.leaf:
             return 0
-        if form in ("element", "component"):
+        if not kind.elementwise and isinstance(kind, _READS):
             return self.read
-        if not shape and form != "kernel":
-            return self.function if form == "pointwise" else self.scalar * max(count, 2) / 2
+        of_array = not kind.elementwise and isinstance(kind, kinds.Kernel)
+        if not shape and not of_array:
+            function = isinstance(kind, kinds.Pointwise)
+            return self.function if function else self.scalar * max(count, 2) / 2
         found = self.call + self.element * _elements(shape)
-        if form == "stack":
+        if isinstance(kind, kinds.Stack):
             return found + self.read * count
-        if form != "kernel":
+        if not of_array:
             return found * max(count - 1, 1)
         if isinstance(step.op, ops.Slice) or _is_unit(shape):
             return self.call / 4
@@ -488,4 +485,5 @@ def _elements(shape: Shape) -> int:
     return math.prod([dim for dim in shape if isinstance(dim, int)])
 
 
+_READS = kinds.Element, kinds.Component
 FLOATS, ARRAYS = Costs(0.02, 0.05), Costs(0.09, 0.5)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from numeric.lowering import kinds
 from numeric.lowering.contraction import BLAS, plan
 from numeric.lowering.steps import Schedule, Step
 from symdiff.graph import ops
@@ -32,12 +33,7 @@ if TYPE_CHECKING:
 ROWS = LengthLetter("rows")
 """The length of the axis in a kernel: that of a block."""
 
-ELEMENTWISE = frozenset(
-    {"sum", "product", "quotient", "power", "monomial", "pointwise", "shifted", "strong"}
-)
-HEAVY = frozenset({"pointwise", "power", "monomial", "softmax"})
-"""Steps that evaluate a function at every element."""
-
+_ALONE = kinds.Pointwise, kinds.Monomial, kinds.Softmax  # a kernel may be of one of these
 _NOMINAL = 1024  # the length that a symbolic axis counts for
 _LEAST = 64  # rows that are worth a loop
 CROSSING = 2  # what it costs to write an element in one kernel and to read it in another
@@ -58,7 +54,7 @@ class Pads(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """What a step of form ``rows`` computes, by blocks of rows.
+    """What a step of kind ``Rows`` computes, by blocks of rows.
 
     ``body`` goes from the operands of the step to its results, in one block.  ``sliced`` and
     ``joined`` are parallel to these: the axis along which an operand is sliced, None where it is
@@ -85,7 +81,8 @@ class Kernel(NamedTuple):
 
 
 def _sums(step: Step) -> bool:
-    return step.form == "kernel" and isinstance(step.op, ops.Contract) and step.op.sums
+    op = step.kernel(ops.Contract)
+    return op is not None and op.sums
 
 
 Able: TypeAlias = "Callable[[Step, Sequence[Step]], bool]"
@@ -94,8 +91,8 @@ Able: TypeAlias = "Callable[[Step, Sequence[Step]], bool]"
 
 def always(step: Step, steps: Sequence[Step]) -> bool:
     """What NumPy says: what BLAS computes is left to it, whole."""
-    op = step.op
-    if step.form != "kernel" or not isinstance(op, ops.Contract):
+    op = step.kernel(ops.Contract)
+    if op is None:
         return True
     shapes = [steps[v].layout(v)[0] for v in step.operands]
     return not any(stage.kind in BLAS for stage in plan(op, shapes).stages)
@@ -136,10 +133,14 @@ def _together(schedule: Schedule) -> Schedule:
     taken: dict[tuple[int, ...], list[Step]] = {}
     gone: set[int] = set()
     for step in schedule.steps:
-        if step.form == "pads" and all(reads[v] == 1 for v in step.operands):
+        if isinstance(step.kind, kinds.Pads) and all(reads[v] == 1 for v in step.operands):
             kernels = {id(steps[v]): steps[v] for v in step.operands}
             (kernel, *others) = kernels.values()
-            if not others and kernel.form == "rows" and _along(step, kernel) is not None:
+            if (
+                not others
+                and isinstance(kernel.kind, kinds.Rows)
+                and _along(step, kernel) is not None
+            ):
                 taken.setdefault(kernel.results, []).append(step)
                 gone.update(step.results)
     return schedule._replace(
@@ -155,9 +156,9 @@ def _together(schedule: Schedule) -> Schedule:
 
 def _along(step: Step, kernel: Step) -> int | None:
     """The axis along which a sum has its zeros, if the kernel joins its operands along it."""
-    axes = {k for widths in step.detail for k, width in enumerate(widths) if width != (0, 0)}
-    axes |= {kernel.detail.joined[kernel.results.index(v)] for v in step.operands}
-    (axis, *others) = axes
+    each, joined = step.as_kind(kinds.Pads).widths, kernel.as_kind(kinds.Rows).kernel.joined
+    axes = {k for widths in each for k, width in enumerate(widths) if width != (0, 0)}
+    (axis, *others) = axes | {joined[kernel.results.index(v)] for v in step.operands}
     return None if others else axis
 
 
@@ -170,15 +171,15 @@ def _with_pads(kernel: Step, sums: Sequence[Step]) -> Step:
         axis = _along(step, kernel)
         assert axis is not None
         places = tuple([kernel.results.index(v) for v in step.operands])
-        pads.append(Pads(places, tuple([widths[axis] for widths in step.detail])))
+        each = [widths[axis] for widths in step.as_kind(kinds.Pads).widths]
+        pads.append(Pads(places, tuple(each)))
     return Step(
-        "rows",
+        kinds.Rows(kernel.as_kind(kinds.Rows).kernel._replace(pads=tuple(pads))),
         kernel.operands,
         (*[kernel.results[k] for k in kept], *[step.results[0] for step in sums]),
         (*[kernel.ops[k] for k in kept], *[step.op for step in sums]),
         (*[kernel.shapes[k] for k in kept], *[step.shapes[0] for step in sums]),
         (*[kernel.dtypes[k] for k in kept], *[step.dtypes[0] for step in sums]),
-        kernel.detail._replace(pads=tuple(pads)),
     )
 
 
@@ -195,19 +196,19 @@ def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], list[Word]] 
     ([(0, 1), (1,)], [(0, 1)])
     """
     out = step.shapes[0]
-    if step.form == "softmax":
+    if isinstance(step.kind, kinds.Softmax):
         rows: Word = tuple(range(len(out)))
         return [(*rows, None)], [rows, (*rows, None)]
     if len(step.results) > 1:
         return None
-    if step.form in ELEMENTWISE:
+    if step.kind.elementwise:
         return [_aligned(shape, out) for shape in shapes], [tuple(range(len(out)))]
-    if step.form == "pads":  # axes without zeros are rows
-        each = enumerate(zip(*step.detail, strict=True))
+    if isinstance(step.kind, kinds.Pads):  # axes without zeros are rows
+        each = enumerate(zip(*step.kind.widths, strict=True))
         word = tuple([None if any(map(any, widths)) else k for k, widths in each])
         return [word] * len(shapes), [word]
     op = step.op
-    if step.form != "kernel" or ops.is_spread(op):
+    if not isinstance(step.kind, kinds.Kernel) or ops.is_spread(op):
         return None
     if isinstance(op, ops.Contract):
         if len(set(op.out)) < len(op.out) or any(len(set(w)) < len(w) for w in op.letters):
@@ -257,14 +258,14 @@ class _Axes:
         self._members: dict[int, dict[int, int]] = {}  # the axis of each value of a class
         self._words: dict[int, tuple[list[Word], Word]] = {}
         for step in schedule.steps:
-            if step.leaf or step.weak or step.form == "rows":
+            if step.leaf or step.weak or isinstance(step.kind, kinds.Rows):
                 continue
             # Numbers have no rows; what is not arithmetic takes them as arrays, of whole axes.
             weak = [self.steps[v].weak for v in step.operands]
             strong = [v for v, number in zip(step.operands, weak, strict=True) if not number]
             if any(numbers[v] for v in (*strong, *step.results)):
                 continue
-            if any(weak) and step.form not in ELEMENTWISE:
+            if any(weak) and not step.kind.elementwise:
                 continue
             found = words(step, [self.shape(v) for v in step.operands])
             if found is not None and able(step, self.steps):
@@ -346,7 +347,8 @@ class _Axes:
         work: dict[int, float] = {}
         length: dict[int, int] = {}
         for v in self._words:
-            weight = self.work(v) * (self.steps[v].form in ELEMENTWISE | HEAVY)
+            kind = self.steps[v].kind
+            weight = self.work(v) * (kind.elementwise or kind.heavy)
             for k, dim in enumerate(self.shape(v)):
                 if weight and (not isinstance(dim, int) or dim >= _LEAST):
                     rows = self._class[v, k]
@@ -360,8 +362,7 @@ class _Axes:
 
     def work(self, v: int) -> int:
         """What it takes to compute a value, in sums of two numbers."""
-        form = self.steps[v].form
-        return self.size(v) * (_WORK if form in HEAVY else 1)
+        return self.size(v) * (_WORK if self.steps[v].kind.heavy else 1)
 
 
 # Kernels ------------------------------------------------------------------------------------------
@@ -451,14 +452,14 @@ class _Parting:
             if len(kept) == len(steps):
                 break
             steps = kept
-        forms = [x.form for x in steps if not _is_view(x)]
-        alone = ["pointwise"], ["monomial"], ["softmax"]
-        return steps if len(forms) > 1 or forms in alone else []
+        found = [x.kind for x in steps if not _is_view(x)]
+        alone = len(found) == 1 and isinstance(found[0], _ALONE)
+        return steps if len(found) > 1 or alone else []
 
     def _is_wide(self, step: Step) -> bool:
         """Whether a step only writes, products of arrays that are all much smaller."""
         size = self.axes.size(step.results[0])
-        return step.form in ("sum", "product") and all(
+        return isinstance(step.kind, kinds.Sum | kinds.Product) and all(
             _WIDE * self.axes.size(v) <= size for v in step.operands
         )
 
@@ -529,7 +530,7 @@ class _Parting:
                 if axis is not None:
                     length = axes.shape(x)[axis]
                 if not self._within(v, k, letter):
-                    if axes.steps[x].weak or (axis is None and axes.steps[x].form == "array"):
+                    if axes.steps[x].weak or (axis is None and axes.steps[x].free):
                         self._copy(x, copied, body)
                     elif axis is None:
                         params[x, axis] = x
@@ -558,20 +559,19 @@ class _Parting:
             tuple(range(len(names))),
         )
         return Step(
-            "rows",
+            kinds.Rows(kernel),
             tuple([x for x, _ in params]),
             names,
             tuple([step.ops[k] for step, k in places]),
             tuple([step.shapes[k] for step, k in places]),
             tuple([step.dtypes[k] for step, k in places]),
-            kernel,
         )
 
     def _input(self, number: int, step: Step, v: int, axis: int | None) -> Step:
         """The parameter of a kernel for one result of a step."""
         shape, dtype = step.layout(v)
         op = step.ops[step.results.index(v)]
-        return Step("input", (), (number,), (op,), (_with_rows(shape, axis),), (dtype,))
+        return Step(kinds.Input(), (), (number,), (op,), (_with_rows(shape, axis),), (dtype,))
 
     def _copy(self, v: int, copied: set[int], body: list[Step]) -> None:
         """Numbers, and what is computed of them alone, are computed where they are read."""
@@ -594,10 +594,10 @@ def _results(steps: Iterable[Step]) -> set[int]:
 
 def _is_view(step: Step) -> bool:
     """Whether a step only looks at its operand in another way."""
-    op = step.op
-    if isinstance(op, ops.Contract):
-        return step.form == "kernel" and len(op.letters) == 1 and not op.sums
-    return step.form == "kernel" and isinstance(op, ops.Slice | ops.Reshape | ops.Flip)
+    op = step.kernel(ops.Contract)
+    if op is not None:
+        return len(op.letters) == 1 and not op.sums
+    return step.kernel(ops.Slice, ops.Reshape, ops.Flip) is not None
 
 
 def _with_rows(shape: Shape, axis: int | None) -> Any:

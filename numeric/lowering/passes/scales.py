@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from symdiff.graph import ops
 
 if TYPE_CHECKING:
@@ -34,16 +35,15 @@ def scaled_once(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     %2: (3,) float = sum %3
     return %2
     """
-    if ops.Sum not in schedule.kinds():
+    if ops.Sum not in schedule.op_classes():
         return schedule
     steps = schedule.definitions()
     found: list[Step] = []
     length = schedule.length
     for step in schedule.steps:
         size = _size(step, steps, numbers)
-        if size is not None:
-            assert isinstance(step.op, ops.Sum)
-            signs = tuple([1 if coef > 0 else -1 for coef in step.op.coefs])
+        if size is not None and step.sum is not None:
+            signs = tuple([1 if coef > 0 else -1 for coef in step.sum.coefs])
             found.append(step._replace(ops=(ops.sum_op(0, signs),), results=(length,)))
             step = step._replace(ops=(ops.sum_op(0, (size,)),), operands=(length,))
             length += 1
@@ -53,8 +53,8 @@ def scaled_once(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
 
 def _size(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> Number | None:
     """The size of all coefficients of a sum, if that is worth scaling the sum by."""
-    op = step.op
-    if step.form != "sum" or step.weak or not isinstance(op, ops.Sum) or op.const != 0:
+    op = step.sum
+    if op is None or step.weak or op.const != 0:
         return None
     size = -op.coefs[0] if op.coefs[0] < 0 else op.coefs[0]
     if size == 1 or any(coef not in (size, -size) for coef in op.coefs):
@@ -68,4 +68,4 @@ def _size(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> Number 
 
 def _is_share(step: Step, v: int) -> bool:
     """Whether all elements of a value lie between 0 and 1."""
-    return step.form == "softmax" and v == step.results[1]
+    return isinstance(step.kind, kinds.Softmax) and v == step.results[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.contraction import plan
 from numeric.lowering.formulas import is_known
 from symdiff.graph import ops
@@ -43,7 +44,9 @@ def own(schedule: Schedule, kept: int = 0) -> tuple[bool, ...]:
 def _root(v: int, steps: Sequence[Step]) -> int | None:
     """The array that ``v`` is, or is a view of, if the program makes it."""
     while not is_made(step := steps[v], steps):
-        if step.weak or step.form not in _VIEWS or len(step.operands) != 1 or len(step.results) > 1:
+        if step.weak or not isinstance(step.kind, _VIEWS):
+            return None
+        if len(step.operands) != 1 or len(step.results) > 1:
             return None
         (v,) = step.operands
     return v
@@ -63,30 +66,29 @@ def viewed(steps: Sequence[Step], values: Sequence[int]) -> set[int]:
 
 def is_made(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a step gives a new array, whatever its operands are."""
-    op = step.op
-    if step.form == "softmax":
+    op, kind = step.op, step.kind
+    if isinstance(kind, kinds.Softmax):
         return True
     if step.weak or len(step.results) > 1:
         return False
-    if step.form == "sum":
-        assert isinstance(op, ops.Sum)
-        return op.coefs != (1,) or op.const != 0
-    if step.form == "product":
-        return bool(step.detail != (1,))
-    if step.form == "pointwise":
+    if step.sum is not None:
+        return bool(step.sum.coefs != (1,) or step.sum.const != 0)
+    if isinstance(kind, kinds.Product):
+        return kind.signs != (1,)
+    if isinstance(kind, kinds.Pointwise):
         # What a function of the user's returns is its own affair, and a formula may be its operand.
         assert isinstance(op, ops.Pointwise)
         return op.primitive or (is_known(op.formula) and bool(op.formula.args))
-    if step.form == "kernel" and isinstance(op, ops.Contract):
+    if (contract := step.kernel(ops.Contract)) is not None:
         shapes = [steps[v].layout(v)[0] for v in step.operands]
-        return plan(op, shapes).stages[-1].kind not in ("view", "fill")
-    return step.form in _MADE or isinstance(op, _MADE_BY)
+        return plan(contract, shapes).stages[-1].kind not in ("view", "fill")
+    return isinstance(kind, _MADE) or isinstance(op, _MADE_BY)
 
 
-# Forms that give views, at most, of their only operand.
-_VIEWS = frozenset({"kernel", "component"})
-_MADE = frozenset(
-    {"stack", "power", "shifted", "monomial", "quotient", "strong", "pads", "powers", "gram"}
-    | {"affine", "placed"}
+# Kinds that give views, at most, of their only operand.
+_VIEWS = kinds.Kernel, kinds.Component
+_MADE = (
+    *(kinds.Stack, kinds.Power, kinds.Shifted, kinds.Monomial, kinds.Quotient, kinds.Strong),
+    *(kinds.Pads, kinds.Powers, kinds.Gram, kinds.Affine, kinds.Placed),
 )
 _MADE_BY = (ops.Concat, ops.Scatter, ops.Triangle, ops.Shift)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
 
@@ -27,10 +28,10 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbols("x y", "n")
     >>> steps = schedule([sd.sum(x**2 + 3 * y**2)], [x, y])
-    >>> [step.form for step in dotted(steps, [False] * steps.length).steps[2:]]
+    >>> [step.kind.name for step in dotted(steps, [False] * steps.length).steps[2:]]
     ['kernel', 'kernel', 'sum']
     """
-    if ops.Contract not in schedule.kinds():
+    if ops.Contract not in schedule.op_classes():
         return schedule
     steps = schedule.definitions()
     reads = schedule.reads()
@@ -42,7 +43,6 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
         total = steps[step.operands[0]]
         if not _is_of_squares(total, steps, reads, numbers):
             continue
-        assert isinstance(total.op, ops.Sum)
         word = tuple(range(len(total.shapes[0])))
         dot = ops.contract_op((word, word), (), (), (False, False))
         squared = [steps[v].operands[0] for v in total.operands]
@@ -50,10 +50,10 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
         length += len(squared)
         made[step.results[0]] = [
             *[
-                Step("kernel", (x, x), (v,), (dot,), step.shapes, step.dtypes)
+                Step(kinds.Kernel(), (x, x), (v,), (dot,), step.shapes, step.dtypes)
                 for x, v in zip(squared, places, strict=True)
             ],
-            Step("sum", places, step.results, total.ops, step.shapes, step.dtypes),
+            Step(kinds.Sum(), places, step.results, total.ops, step.shapes, step.dtypes),
         ]
     if not made:
         return schedule
@@ -63,8 +63,8 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
 
 def _adds_all(step: Step) -> bool:
     """Whether a step is the sum of all elements of its only operand."""
-    op = step.op
-    if step.form != "kernel" or step.weak or not isinstance(op, ops.Contract) or op.out:
+    op = step.kernel(ops.Contract)
+    if op is None or step.weak or op.out:
         return False
     if len(op.letters) != 1 or any(op.kills) or step.dtypes != (float,):
         return False
@@ -76,14 +76,14 @@ def _is_of_squares(
     total: Step, steps: Sequence[Step], reads: Sequence[int], numbers: Sequence[bool]
 ) -> bool:
     """Whether a step is a sum of positive multiples of squares of its shape that it alone reads."""
-    if total.form != "sum" or total.weak or total.dtypes != (float,):
+    op = total.sum
+    if op is None or total.weak or total.dtypes != (float,):
         return False
-    assert isinstance(total.op, ops.Sum)
-    if total.op.const != 0 or any(coef < 0 for coef in total.op.coefs):
+    if op.const != 0 or any(coef < 0 for coef in op.coefs):
         return False
     for v in total.operands:
         term = steps[v]
-        if term.form != "power" or term.detail != 2 or term.weak or reads[v] > 1:
+        if term.kind != kinds.Power(2) or term.weak or reads[v] > 1:
             return False
         x = term.operands[0]
         if term.shapes != total.shapes or numbers[x] or steps[x].layout(x)[1] is not float:

@@ -27,7 +27,7 @@ TERMS = 64
 
 def shared(schedule: Schedule) -> Schedule:
     """Terms with which several sums begin, two or more, as a value of their own."""
-    sums = [x for x in schedule.steps if x.form == "sum" and len(x.operands) > 1 and not x.weak]
+    sums = [x for x in schedule.steps if len(x.operands) > 1 and not x.weak and x.sum]
     found = _Beginnings(schedule, sums)
     if not found.common:
         return schedule
@@ -56,9 +56,8 @@ class _Beginnings:
         self._schedule = schedule
         tree: dict[tuple[object, ...], int] = {}
         for step in sums:
-            assert isinstance(step.op, ops.Sum)
-            node = 0
-            for coef, v in zip(step.op.coefs, step.operands, strict=True):
+            op, node = step.as_op(ops.Sum), 0
+            for coef, v in zip(op.coefs, step.operands, strict=True):
                 # 1 and 1.0 are equal, but the latter makes floats of integers.
                 key = (node or step.dtypes, coef.__class__, coef, v)
                 found = tree.get(key)
@@ -70,7 +69,7 @@ class _Beginnings:
                 node = found
                 self.visits[node] += 1
             self.ends[step.results[0]] = node
-            if step.op.const == 0:
+            if op.const == 0:
                 self._sums.setdefault(node, step)
         self.common = any(
             count > 1 and depth > 1 for count, depth in zip(self.visits, self.depths, strict=True)
@@ -90,7 +89,6 @@ class _Beginnings:
 
     def place(self, step: Step) -> None:
         """Put a sum, over the longest beginning that it shares, behind what that needs."""
-        assert isinstance(step.op, ops.Sum)
         end = self.ends[step.results[0]]
         shares = self._sums.get(end) is step  # the sum is a beginning itself
         last = end if shares else self._before(end, 1)
@@ -101,7 +99,9 @@ class _Beginnings:
         for node in reversed(missing):
             self._begin(step, node)
         if not shares:
-            self.steps.append(self._over(last, step, step, len(step.operands), step.op.const))
+            self.steps.append(
+                self._over(last, step, step, len(step.operands), step.as_op(ops.Sum).const)
+            )
 
     def _begin(self, step: Step, node: int) -> None:
         """Put the beginning of a sum that a node is: as the sum that it is, or a new one."""
@@ -117,8 +117,8 @@ class _Beginnings:
 
     def _over(self, before: int, step: Step, terms: Step, count: int, const: Number) -> Step:
         """``step`` as the sum of the first of some ``terms``, over the beginning ``before``."""
-        assert isinstance(terms.op, ops.Sum)
-        coefs, operands, skip = terms.op.coefs[:count], terms.operands[:count], self.depths[before]
+        coefs, operands = terms.as_op(ops.Sum).coefs[:count], terms.operands[:count]
+        skip = self.depths[before]
         if before:
             coefs, operands = (1, *coefs[skip:]), (self.values[before], *operands[skip:])
         return step._replace(ops=(ops.sum_op(const, coefs),), operands=operands)
@@ -129,17 +129,16 @@ def divided(schedule: Schedule) -> Schedule:
 
     The association stays left to right, so every value is the same to the last bit.
     """
-    if all(step.form != "sum" or len(step.operands) <= TERMS for step in schedule.steps):
+    if all(len(step.operands) <= TERMS or step.sum is None for step in schedule.steps):
         return schedule
     steps: list[Step] = []
     count = schedule.length
     known: dict[tuple[object, ...], int] = {}
     for step in schedule.steps:
-        op, operands = step.op, step.operands
-        if step.form != "sum" or len(operands) <= TERMS:
+        op, operands = step.sum, step.operands
+        if op is None or len(operands) <= TERMS:
             steps.append(step)
             continue
-        assert isinstance(op, ops.Sum)
         coefs = op.coefs
         while len(operands) > TERMS:
             first = ops.sum_op(0, coefs[:TERMS])

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering.passes.rolling import ARRAYS, ELEMENTWISE, FLOATS
+from numeric.lowering import kinds
+from numeric.lowering.passes.rolling import ARRAYS, FLOATS
 from numeric.lowering.steps import Schedule, Step, Writing
 from symdiff.graph import ops
 
@@ -42,7 +43,7 @@ def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
     None for arrays that are not tiny, and for steps that are neither arithmetic, moves nor sums of
     products.
     """
-    shapes = [step.shapes[0] for step in schedule.steps if step.form == "input"]
+    shapes = [step.shapes[0] for step in schedule.steps if isinstance(step.kind, kinds.Input)]
     if not all(map(_is_tiny, shapes)) or sum(map(_size, shapes)) > ELEMENTS:
         return None
     price = ARRAYS.of_program(instead)
@@ -62,7 +63,7 @@ def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
     Its parameters and its results are the elements, in C order, of those of the other one;
     integers may be parameters, too.  Parameters together, and each value, have at most so many.
     """
-    shapes = [step.shapes[0] for step in schedule.steps if step.form == "input"]
+    shapes = [step.shapes[0] for step in schedule.steps if isinstance(step.kind, kinds.Input)]
     if not all(_is_tiny(x, most) for x in shapes) or sum(map(_size, shapes)) > most:
         return None
     price = ARRAYS.of_program(schedule)
@@ -104,24 +105,24 @@ class _Writer(Writing):
             self.steps.append(step)
             self.weak.add(v)
             self.names[v] = np.full(lengths, v, object)
-            return step.form == "number"
-        given = self.whole and step.form == "input"
+            return isinstance(step.kind, kinds.Number)
+        given = self.whole and isinstance(step.kind, kinds.Input)
         if dtype not in _REAL and not given and not self._is_unit(step):
             return False
-        if step.form == "input":
+        if isinstance(step.kind, kinds.Input):
             found: Any = self._elements(v, shape, dtype)
-        elif step.form == "array":
-            assert isinstance(step.op, ops.Constant)
-            numbers = [self._number(value) for value in step.op.value.ravel().tolist()]
+        elif isinstance(step.kind, kinds.Array):
+            values = step.as_op(ops.Constant).value.ravel().tolist()
+            numbers = [self._number(value) for value in values]
             found = _named(numbers, shape)
-        elif step.form in ELEMENTWISE:
+        elif step.kind.elementwise:
             columns = [np.broadcast_to(self.names[x], lengths).ravel() for x in step.operands]
             found = _named(
                 [self._again(step, operands) for operands in zip(*columns, strict=True)], shape
             )
-        elif step.form == "component":
-            sliced, line = step.detail
-            inner = sliced.components(self, line, self.names[step.operands[0]])
+        elif isinstance(step.kind, kinds.Component):
+            sliced, line = step.kind.sliced, step.kind.shape
+            inner = sliced.components(self, line, self.names[step.operands[0]])  # type: ignore[arg-type]
             found = self._contracted(step.op, [inner], shape)
         elif isinstance(step.op, ops.Contract):
             found = self._contracted(step.op, [self.names[x] for x in step.operands], shape)
@@ -148,9 +149,9 @@ class _Writer(Writing):
                 results.append(v)
                 continue
             shape, dtype = self.names[v].shape, self._dtypes[v]
-            results.append(self.new("stack", None, self.names[v].ravel().tolist(), shape, dtype))
-        inputs = [step for step in self.schedule.steps if step.form == "input"]
-        steps = [*inputs, *[step for step in self.steps if step.form != "input"]]
+            results.append(self.new(kinds.Stack(), None, list(self.names[v].flat), shape, dtype))
+        inputs = [step for step in self.schedule.steps if isinstance(step.kind, kinds.Input)]
+        steps = [*inputs, *[step for step in self.steps if not isinstance(step.kind, kinds.Input)]]
         given = self.schedule._replace(results=tuple(results))
         return given.having(steps, self.length - given.length)
 
@@ -158,10 +159,10 @@ class _Writer(Writing):
         """The schedule of which the elements are parameters and results."""
         steps = []
         for step in self.steps:
-            if step.form in ("element", "elements"):
+            if isinstance(step.kind, kinds.Element | kinds.Elements):
                 for v, dtype in zip(step.results, step.dtypes, strict=True):
-                    steps.append(Step("input", (), (v,), (step.ops[0],), ((),), (dtype,)))
-            elif step.form != "input":
+                    steps.append(Step(kinds.Input(), (), (v,), (step.ops[0],), ((),), (dtype,)))
+            elif not isinstance(step.kind, kinds.Input):
                 steps.append(step)
         given, found = (
             tuple([v for x in values for v in self.names[x].ravel().tolist()])
@@ -178,11 +179,11 @@ class _Writer(Writing):
 
     def _again(self, step: Step, operands: Sequence[int]) -> int:
         """The scalar that a step makes of some operands."""
-        key = (step.form, step.ops, step.detail, *operands)
+        key = (step.kind, step.ops, *operands)
         found = self._known.get(key)
         if found is None:
             (op,), (dtype,) = step.ops, step.dtypes
-            found = self.new(step.form, op, operands, (), dtype, step.detail)
+            found = self.new(step.kind, op, operands, (), dtype)
             self._known[key] = found
         return found
 
@@ -191,7 +192,7 @@ class _Writer(Writing):
         found = self._known.get(key)
         if found is None:
             dtype = bool if isinstance(value, bool) else float
-            found = self._known[key] = self.new("number", None, (), (), dtype, value, True)
+            found = self._known[key] = self.new(kinds.Number(value), None, (), (), dtype, True)
         return found
 
     def number(self, value: float) -> int:
@@ -205,11 +206,11 @@ class _Writer(Writing):
     def _elements(self, v: int, shape: Shape, dtype: Dtype) -> NDArray[Any]:
         first, count = self.length, _size(shape)
         if count == 1:
-            return _named([self.new("element", None, (v,), (), dtype, 0)], shape)
+            return _named([self.new(kinds.Element(0), None, (v,), (), dtype)], shape)
         self.length += count
         names: Any = tuple(range(first, first + count))
         none: Any = (None,) * count
-        self.steps.append(Step("elements", (v,), names, none, ((),) * count, (dtype,) * count))
+        self.place(Step(kinds.Elements(), (v,), names, none, ((),) * count, (dtype,) * count))
         return _named(names, shape)
 
     # Contractions ---------------------------------------------------------------------------------
@@ -258,20 +259,21 @@ class _Writer(Writing):
         if kills and len(kills) == 2:
             key: tuple[object, ...] = ("strong", kills, *factors)
             if key not in self._known:
-                self._known[key] = self.new("strong", ops.strong_op((kills[0], kills[1])), factors)
+                strong = ops.strong_op((kills[0], kills[1]))
+                self._known[key] = self.new(kinds.Strong(), strong, factors)
             return self._known[key]
         for x in factors[1:]:
             key = ("product", found, x)
             if key not in self._known:
                 op = ops.product_op((1, 1))
-                self._known[key] = self.new("product", op, (found, x), detail=(1, 1))
+                self._known[key] = self.new(kinds.Product((1, 1)), op, (found, x))
             found = self._known[key]
         return found
 
     def _summed(self, terms: Sequence[int]) -> int:
         if len(terms) == 1:
             return terms[0]
-        return self.new("sum", ops.sum_op(0, (1,) * len(terms)), terms)
+        return self.new(kinds.Sum(), ops.sum_op(0, (1,) * len(terms)), terms)
 
 
 def _named(values: Sequence[int], shape: Shape) -> NDArray[Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from numeric.lowering.passes.rows import ELEMENTWISE
+from numeric.lowering import kinds
 from numeric.lowering.printers.numpy import NumPyPrinter
 from symdiff.graph import ops
 
@@ -29,12 +29,12 @@ class IntoPrinter(NumPyPrinter):
     def _into(self, step: Step, template: Template) -> str:
         """The last operation of a step, as a call that writes into an array."""
         text = template.text
-        if step.form == "power":
+        if isinstance(step.kind, kinds.Power):
             square = "np.multiply({0}, {0}, out={out})"
-            return square if step.detail == 2 else f"{text[:-1]}, out={{out}})"
-        if step.form == "product":
-            return _product(step.detail)
-        if step.form == "pointwise" and isinstance(step.op, ops.Pointwise):
+            return square if step.kind.exponent == 2 else f"{text[:-1]}, out={{out}})"
+        if isinstance(step.kind, kinds.Product):
+            return _product(step.kind.signs)
+        if isinstance(step.kind, kinds.Pointwise) and isinstance(step.op, ops.Pointwise):
             name = text.partition("(")[0]
             operands = ", ".join([f"{{{k}}}" for k in range(len(step.operands))])
             function = self.emitter.namespace.get(name)
@@ -56,7 +56,7 @@ class ResultsPrinter(IntoPrinter):
             step.results[0]
             for step, template in zip(self.schedule.steps, templates, strict=True)
             if template.into
-            and step.form in ELEMENTWISE
+            and step.kind.elementwise
             and step.results[0] in wanted
             and not step.weak
         }

@@ -10,6 +10,7 @@ from fractions import Fraction
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.formulas import MathFormulas, of_arrays
 from numeric.lowering.kernels.monomials import FAR, NEAR
@@ -39,9 +40,9 @@ class MathPrinter(PythonPrinter):
     def _begin(self, emitter: Emitter, schedule: Schedule) -> None:
         super()._begin(emitter, schedule)
         # Where all arguments are one array, they stay together: ``args``.
-        self.packed = (
-            any(x.form == "stack" and x.operands == schedule.params for x in schedule.steps)
-            and len(schedule.params) >= PACKED
+        self.packed = len(schedule.params) >= PACKED and any(
+            isinstance(x.kind, kinds.Stack) and x.operands == schedule.params
+            for x in schedule.steps
         )
         # What is computed of arrays or as such is NumPy's.
         rolled = self.packed or any(x.shapes[0] for x in schedule.steps)
@@ -49,7 +50,7 @@ class MathPrinter(PythonPrinter):
 
     def template(self, step: Step) -> Template:
         arrays = self._arrays
-        if arrays is None or step.form in ("element", "elements", "stack"):
+        if arrays is None or isinstance(step.kind, kinds.Element | kinds.Elements | kinds.Stack):
             return super().template(step)
         if step.shapes[0]:
             return arrays.template(step)
@@ -59,12 +60,12 @@ class MathPrinter(PythonPrinter):
         return super().template(step)
 
     def named(self, step: Step, count: int) -> str:
-        if self.packed and step.form == "input":
+        if self.packed and isinstance(step.kind, kinds.Input):
             return f"args[{count}]"
         return super().named(step, count)
 
     def element(self, step: Step) -> Template:
-        return Template(f"{{0}}.item({step.detail})", ATOM, (ATOM,))
+        return Template(f"{{0}}.item({step.as_kind(kinds.Element).place})", ATOM, (ATOM,))
 
     def elements(self, step: Step) -> Template:
         return Template("{0}.ravel().tolist()", ATOM, (ATOM,))
@@ -82,22 +83,23 @@ class MathPrinter(PythonPrinter):
         first = 1
         for k in range(2, len(steps) + 1):
             before, this = steps[k - 1], steps[k] if k < len(steps) else None
+            end = before.kind.place + 1 if isinstance(before.kind, kinds.Element) else None
             if (
                 this is None
-                or not before.form == this.form == "element"
+                or end is None
+                or this.kind != kinds.Element(end)
                 or this.operands != before.operands
-                or this.detail != before.detail + 1
             ):
                 if k - first > 1:
-                    (v,), start = before.operands, steps[first].detail
+                    (v,), start = before.operands, steps[first].as_kind(kinds.Element).place
                     length = self.steps[v].shapes[0][0]
-                    key = "" if k - first == length else f"[{start}:{before.detail + 1}]"
+                    key = "" if k - first == length else f"[{start}:{end}]"
                     found.append((first, k, f"*{texts[v].text}{key}.tolist()"))
                 first = k
         return found
 
     def power(self, step: Step) -> Template:
-        p = step.detail
+        p = step.as_kind(kinds.Power).exponent
         if p == 2:
             return SQUARE
         if p == Fraction(1, 2):
@@ -108,8 +110,7 @@ class MathPrinter(PythonPrinter):
         return Template(f"{power}({{0}}, {weak(p)!r})", ATOM, (LOOSE,))
 
     def pointwise(self, step: Step) -> Template:
-        op = step.op
-        assert isinstance(op, ops.Pointwise)
+        op = step.as_op(ops.Pointwise)
         of_arrays(op.formula, op.arity)  # arrays must be possible too: it raises if not
         return _OPERATORS.get(op) or self.formula(op)
 
@@ -120,17 +121,17 @@ class MathPrinter(PythonPrinter):
         return Template(text, LOOSE, (POWER,) * 3, frozenset(range(3)))
 
     def monomial(self, step: Step) -> Template:
-        of, count = step.detail, len(step.operands)
+        of, count = step.as_kind(kinds.Monomial), len(step.operands)
         low, high = of.bound() ** -2, of.bound() ** 2
         over = [f"{{{k}}}" for k, p in enumerate(of.exponents) for _ in range(p)]
         under = [f"{{{k}}}" for k, p in enumerate(of.exponents) for _ in range(-p)]
         over = over if of.coef == 1 and over else [number_text(of.coef).within(POWER), *over]
         text = "*".join(over) + (f"/({'*'.join(under)})" if under else "")
-        factors = [self.steps[v] for v in step.operands[: len(of.exponents)]]
+        factors = [self.steps[v].kind for v in step.operands[: len(of.exponents)]]
         moderate = [
             f"{low!r} < {{{k}}}*{{{k}}} < {high!r}"
             for k, x in enumerate(factors)
-            if x.form != "number" or not low < x.detail * x.detail < high
+            if not isinstance(x, kinds.Number) or not low < x.value * x.value < high
         ]
         exact = f"float({self.exact_monomial(step)})"
         text = f"{text} if {' and '.join(moderate)} else {exact}"
@@ -138,12 +139,11 @@ class MathPrinter(PythonPrinter):
 
     def quotient(self, step: Step) -> Template:
         plain, beyond, count = *self.quotients(step), len(step.operands)
-        text = f"{plain} if {{{step.detail[1][0]}}} < inf else {beyond}"
+        text = f"{plain} if {{{step.as_kind(kinds.Quotient).places[0]}}} < inf else {beyond}"
         return Template(text, LOOSE, (POWER,) * count, frozenset(range(count)))
 
     def strong(self, step: Step) -> Template:
-        assert isinstance(step.op, ops.Strong)
-        kills = step.op.kills  # a number minus itself is 0, but for inf and nan
+        kills = step.as_op(ops.Strong).kills  # a number minus itself is 0, but for inf and nan
         plain = [f"({{{k}}} or {{{1 - k}}} - {{{1 - k}}} == 0)" for k in (0, 1) if kills[k]]
         text = f"{{0}}*{{1}} if {' and '.join(plain)} else 0.0"
         return Template(text, LOOSE, (POWER, POWER), frozenset({0, 1}))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from numeric import special
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.blocks import Exponentials
 from numeric.lowering.formulas import NumPyFormulas
@@ -70,36 +71,36 @@ class NumPyPrinter(PythonPrinter):
         return padded(schedule, numbers)
 
     def template(self, step: Step) -> Template:
-        if step.form == "powers":
-            exponents, axis = step.detail
+        if isinstance(step.kind, kinds.Powers):
             name = self.emitter.function("powers", powers)
-            return call(f"{name}({{0}}, {exponents!r}, axis={axis})", 1)
-        if step.form == "apart":
+            return call(f"{name}({{0}}, {step.kind.exponents!r}, axis={step.kind.axis})", 1)
+        if isinstance(step.kind, kinds.Apart):
             return call(f"{self.emitter.function('apart', apart)}({{0}})", 1)
-        if step.form == "affine":
-            return self._affine(step)
-        if step.form == "extremes":
+        if isinstance(step.kind, kinds.Affine):
+            return self._affine(step.kind)
+        if isinstance(step.kind, kinds.Extremes):
             name = self.emitter.function("AtExtremes", AtExtremes)
-            return call(f"{name}({step.detail!r}, {{0}}, {{1}}, {{2}})", 3)
-        if step.form == "placed":
-            return _placed(step.detail)
-        return self._exponentials("softmax") if step.form == "softmax" else super().template(step)
+            return call(f"{name}({step.kind.which!r}, {{0}}, {{1}}, {{2}})", 3)
+        if isinstance(step.kind, kinds.Placed):
+            return _placed(step.kind.reading)
+        if isinstance(step.kind, kinds.Softmax):
+            return self._exponentials("softmax")
+        return super().template(step)
 
-    def _affine(self, step: Step) -> Template:
-        scale, turned, coefs, extreme = step.detail
-        factors = [f"{{{k}}}{'.T' * t}" for k, t in enumerate(turned)]
+    def _affine(self, kind: kinds.Affine) -> Template:
+        factors = [f"{{{k}}}{'.T' * t}" for k, t in enumerate(kind.turned)]
         terms, place = [], 2
-        for coef in coefs:
+        for coef in kind.coefs:
             if coef is None:
                 terms.append("None")
                 continue
             terms.append(f"{{{place}}}" if coef == 1 else f"{weak(coef)!r}*{{{place}}}")
             place += 1
-        function = {"": affine, "min": affine_min, "max": affine_max}[extreme]
+        function = {"": affine, "min": affine_min, "max": affine_max}[kind.extreme]
         name = self.emitter.function(function.__name__, function)
-        made = call(f"{name}({', '.join([*factors, repr(weak(scale)), *terms])})", place)
+        made = call(f"{name}({', '.join([*factors, repr(weak(kind.scale)), *terms])})", place)
         needs = (ATOM, ATOM, *[POWER] * (place - 2))
-        into = "" if extreme else f"{made.text[:-1]}, out={{out}})"
+        into = "" if kind.extreme else f"{made.text[:-1]}, out={{out}})"
         return made._replace(needs=needs, into=into)
 
     def kernel(self, step: Step) -> Template:
@@ -113,16 +114,16 @@ class NumPyPrinter(PythonPrinter):
         return call(f"{self.emitter.bind(('in blocks', name), name, made)}({{0}})", 1)
 
     def power(self, step: Step) -> Template:
-        if step.detail == 2:
+        exponent = step.as_kind(kinds.Power).exponent
+        if exponent == 2:
             return SQUARE
-        if step.detail == Fraction(1, 2):
+        if exponent == Fraction(1, 2):
             return Template(f"{self.emitter.function('sqrt', np.sqrt)}({{0}})", ATOM, (LOOSE,))
         power = self.emitter.function("power", np.power)
-        return Template(f"{power}({{0}}, {weak(step.detail)!r})", ATOM, (LOOSE,))
+        return Template(f"{power}({{0}}, {weak(exponent)!r})", ATOM, (LOOSE,))
 
     def pointwise(self, step: Step) -> Template:
-        assert isinstance(step.op, ops.Pointwise)
-        return self.formula(step.op)
+        return self.formula(step.as_op(ops.Pointwise))
 
     def shifted(self, step: Step) -> Template:
         power = self.emitter.function("power", special.NUMPY["power"])
@@ -132,34 +133,33 @@ class NumPyPrinter(PythonPrinter):
         return call(self.exact_monomial(step), len(step.operands))
 
     def quotient(self, step: Step) -> Template:
-        signs, places = step.detail
-        key = ("quotient", signs, places)
-        name = self.emitter.bind(key, "quotient_over", lambda: over_sum(signs, places), True)
+        of = step.as_kind(kinds.Quotient)
+        name = self.emitter.bind(of, "quotient_over", lambda: over_sum(of.signs, of.places), True)
         count = len(step.operands)
         return call(f"{name}({places_of(count)})", count)
 
     def strong(self, step: Step) -> Template:
-        assert isinstance(step.op, ops.Strong)
-        kills = step.op.kills
+        kills = step.as_op(ops.Strong).kills
         name = "_".join(["strong", *(str(k) for k in (0, 1) if kills[k])])
         multiply = self.emitter.function(name, strong_product(kills))
         return call(f"{multiply}({{0}}, {{1}})", 2)
 
     def pads(self, step: Step) -> Template:
         name = self.emitter.function("placed", placed)
-        inner = [_key(key) for key in edges(step.detail)]
+        widths = step.as_kind(kinds.Pads).widths
+        inner = [_key(key) for key in edges(widths)]
         ends = f"({', '.join(inner)}{',' * (len(inner) == 1)})"
-        terms = [f"({_key(keyed(w))}, {{{k}}})" for k, w in enumerate(step.detail)]
+        terms = [f"({_key(keyed(w))}, {{{k}}})" for k, w in enumerate(widths)]
         text = f"{name}({lengths_text(step.shapes[0])}, {ends}, {', '.join(terms)})"
         return call(text, len(terms))
 
     def gram(self, step: Step) -> Template:
-        first, second, _ = step.op.letters  # type: ignore[attr-defined]
+        first, second, _ = step.as_op(ops.Contract).letters
         turned = "" if first[:1] == second else ".T"
         return call(f"{self.emitter.function('gram', gram)}({{0}}{turned}, {{1}})", 2)
 
     def element(self, step: Step) -> Template:
-        return Template(f"{{0}}[{step.detail}]", ATOM, (ATOM,))
+        return Template(f"{{0}}[{step.as_kind(kinds.Element).place}]", ATOM, (ATOM,))
 
     def dropped(self, names: Sequence[str]) -> str:
         return f"del {', '.join(names)}"

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import divisor, factors, weak
 from numeric.lowering.formulas import printed
 from numeric.lowering.node_kernels import whole_numbers
@@ -14,7 +15,7 @@ from numeric.lowering.passes.grouping import grouped
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.repeats import begun, opposite
 from numeric.lowering.passes.sums import divided, shared
-from numeric.lowering.steps import CONSTANTS, once
+from numeric.lowering.steps import once
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from numeric.lowering.formulas import FormulaPrinter
+    from numeric.lowering.kinds import Kind
     from numeric.lowering.names import Emitter
     from numeric.lowering.steps import Schedule, Step
     from symdiff.graph.number import Number
@@ -42,7 +44,7 @@ class Printer(ABC):
     """Writes the steps of a schedule as source of a target.
 
     A target is a subclass.  It says with which of SymPy's printers it writes formulas
-    (``formulas``), and how it writes a step of each form that targets differ in: the abstract
+    (``formulas``), and how it writes a step of each kind that targets differ in: the abstract
     methods.  Each gets the step and gives a Template: a text in which ``{0}, {1}, ...`` stand for
     the operands, how tightly it binds, how tightly each operand has to bind, and which operands it
     has more than once, so that they are given names.  What a template calls is bound by
@@ -85,26 +87,26 @@ class Printer(ABC):
         self.emitter, self.schedule = emitter, schedule
         self.steps = schedule.definitions()
         self._of_op: dict[object, Template] = {}
-        self._ways: dict[str, Callable[[Step], Template]] = {
-            "input": self._input,
-            "number": self._number,
-            "size": self._size,
-            "array": self._array,
-            "sum": self._sum,
-            "product": self._product,
-            "quotient": self._quotient,
-            "power": self.power,
-            "monomial": self.monomial,
-            "pointwise": self.pointwise,
-            "shifted": self.shifted,
-            "strong": self.strong,
-            "component": self.kernel,
-            "kernel": self.kernel,
-            "pads": self.pads,
-            "element": self.element,
-            "elements": self.elements,
-            "stack": self.stack,
-            "gram": self.gram,
+        self._ways: dict[type[Kind], Callable[[Step], Template]] = {
+            kinds.Input: self._input,
+            kinds.Number: self._number,
+            kinds.Size: self._size,
+            kinds.Array: self._array,
+            kinds.Sum: self._sum,
+            kinds.Product: self._product,
+            kinds.Quotient: self._quotient,
+            kinds.Power: self.power,
+            kinds.Monomial: self.monomial,
+            kinds.Pointwise: self.pointwise,
+            kinds.Shifted: self.shifted,
+            kinds.Strong: self.strong,
+            kinds.Component: self.kernel,
+            kinds.Kernel: self.kernel,
+            kinds.Pads: self.pads,
+            kinds.Element: self.element,
+            kinds.Elements: self.elements,
+            kinds.Stack: self.stack,
+            kinds.Gram: self.gram,
         }
 
     @classmethod
@@ -121,7 +123,7 @@ class Printer(ABC):
 
     @abstractmethod
     def power(self, step: Step) -> Template:
-        """The operand to the positive exponent ``step.detail``.
+        """The operand to the positive exponent of a ``Power``.
 
         Of a negative number that has no such power: nan, or an error that the caller knows.
         """
@@ -135,24 +137,25 @@ class Printer(ABC):
 
     @abstractmethod
     def shifted(self, step: Step) -> Template:
-        """x**z for operands x, y, z: z is y + ``step.detail``, and rounded (see ``monomials``)."""
+        """x**z for operands x, y, z: z is y + the shift, and rounded (see ``monomials``)."""
 
     @abstractmethod
     def monomial(self, step: Step) -> Template:
-        """The product that the Monomial ``step.detail`` is of the operands, without overflow."""
+        """The product that a ``Monomial`` is of the operands, without overflow."""
 
     @abstractmethod
     def quotient(self, step: Step) -> Template:
-        """A product to the exponents ``step.detail.signs``, over a sum that may overflow.
+        """A product over a sum that may overflow, a ``Quotient``.
 
-        Where it does, at ``step.detail.places``, the operands behind the factors are divided by in
+        Where it does, at the ``places``, the operands behind the factors are divided by in
         its place, one after the other.
         """
 
     @staticmethod
     def quotients(step: Step) -> tuple[str, str]:
         """The product of a ``quotient``, and the same with the divisors in place of the sum."""
-        signs, places = step.detail
+        kind = step.as_kind(kinds.Quotient)
+        signs, places = kind.signs, kind.places
         plain, beyond = "", ""
         divisors = "".join([f"/{{{k}}}" for k in range(len(signs), len(step.operands))])
         for k, sign in enumerate(signs):
@@ -191,7 +194,7 @@ class Printer(ABC):
         raise NotImplementedError
 
     def element(self, step: Step) -> Template:
-        """The element ``step.detail`` of an array, in a target whose schedules are rolled."""
+        """An element of an array, in a target whose schedules are rolled."""
         raise NotImplementedError
 
     def elements(self, step: Step) -> Template:
@@ -226,42 +229,44 @@ class Printer(ABC):
 
     def template(self, step: Step) -> Template:
         """How a step is written over its operands."""
-        if step.weak and step.form == "kernel":  # a number that is spread, and stays one
+        if step.weak and isinstance(
+            step.kind, kinds.Kernel
+        ):  # a number that is spread, and stays one
             return _SAME
-        if step.weak and step.form in _STRONG:
+        if step.weak and isinstance(step.kind, _STRONG):
             return self.of_numbers(step)
-        return self._ways[step.form](step)
+        return self._ways[step.kind.__class__](step)
 
     def _input(self, step: Step) -> Template:
         return _INPUT
 
     def _number(self, step: Step) -> Template:
-        text = number_text(step.detail)
+        text = number_text(step.as_kind(kinds.Number).value)
         return Template(text.text, text.level, ())
 
     def _size(self, step: Step) -> Template:
-        return Template(self.size(step.detail), ATOM, ())
+        return Template(self.size(step.as_kind(kinds.Size).axis), ATOM, ())
 
     def _array(self, step: Step) -> Template:
-        assert isinstance(step.op, ops.Constant)
-        value = whole_numbers(step.op.value)
+        value = whole_numbers(step.as_op(ops.Constant).value)
         return Template(
             self.emitter.bind(step.op, "constant", lambda: value, numbered=True), ATOM, ()
         )
 
     def _sum(self, step: Step) -> Template:
-        assert isinstance(step.op, ops.Sum)
-        key = step.op, step.dtypes[0] is int
+        key = step.as_op(ops.Sum), step.dtypes[0] is int
         found = self._of_op.get(key)
         if found is None:
             found = self._of_op[key] = _sum(*key, self.real)
         return found
 
     def _product(self, step: Step) -> Template:
-        return _quotient(step.detail) if step.weak else _product(step.detail, repr(self.real(1)))
+        signs = step.as_kind(kinds.Product).signs
+        return _quotient(signs) if step.weak else _product(signs, repr(self.real(1)))
 
     def _quotient(self, step: Step) -> Template:
-        return _quotient(step.detail.signs) if step.weak else self.quotient(step)
+        signs = step.as_kind(kinds.Quotient).signs
+        return _quotient(signs) if step.weak else self.quotient(step)
 
     def formula(self, op: ops.Pointwise) -> Template:
         """What the target's printer of formulas writes for an op, with names of the program."""
@@ -285,10 +290,11 @@ class Printer(ABC):
         lines: list[str] = []
         count = 0
         for place, (step, template) in enumerate(zip(schedule.steps, self._templates, strict=True)):
-            if step.form == "number":
+            kind = step.kind
+            if kind.constant and isinstance(kind, kinds.Number):
                 continue  # how a number is written depends on who reads it
             whole = step.dtypes[0] is not float and self._is_whole(step)
-            real = step.form == "product" and step.dtypes[0] is float and not step.weak
+            real = step.dtypes[0] is float and not step.weak and isinstance(kind, kinds.Product)
             parts = [
                 (texts[v] or self._literal(v, whole, real)).within(need)
                 for v, need in zip(step.operands, template.needs, strict=False)
@@ -298,14 +304,14 @@ class Printer(ABC):
                 text = self.stored(template.into, parts, slot)
             else:
                 text = template.text.format(*parts) if parts else template.text
-            if step.inline or step.form in CONSTANTS:
+            if step.inline or kind.constant:
                 texts[step.results[0]] = Text(text, template.level)
                 continue
             names = [self.named(step, count + k) for k in range(len(step.results))]
             count += len(names)
             for v, name in zip(step.results, names, strict=True):
                 texts[v] = Text(name, ATOM)
-            if step.form == "input":  # parameters are the caller's
+            if kind.leaf:  # parameters are the caller's
                 continue
             lines.append(self.assigned(names, text))
             for name, at in zip(names, step.dies, strict=False):
@@ -313,12 +319,12 @@ class Printer(ABC):
                     dying.setdefault(at, []).append(name)
             if place in dying:
                 lines.append(self.dropped(dying[place]))
-        results = [(texts[v] or number_text(self.steps[v].detail)).text for v in schedule.results]
+        results = [(texts[v] or self._literal(v, False, False)).text for v in schedule.results]
         self.joined = self.spans(texts)
         return lines, results
 
     def _literal(self, v: int, whole: bool, real: bool) -> Text:
-        value = self.steps[v].detail
+        value = self.steps[v].as_kind(kinds.Number).value
         return number_text(self.real(value) if real else value, whole)
 
     def spans(self, texts: Sequence[Text]) -> list[tuple[int, int, str]]:
@@ -343,35 +349,26 @@ def possible_numbers(schedule: Schedule, scalars: bool) -> Sequence[bool]:
     """
     found = [False] * schedule.length
     for step in schedule.steps:
-        form, op, v = step.form, step.op, step.results[0]
-        if form == "input":
+        kind, v = step.kind, step.results[0]
+        if isinstance(kind, kinds.Input):
             found[v] = scalars and not step.shapes[0]
-        elif form == "pointwise" and isinstance(op, ops.Pointwise) and not op.primitive:
+        elif isinstance(kind, kinds.Pointwise) and not (op := step.as_op(ops.Pointwise)).primitive:
             found[v] = not step.shapes[0] or not op.formula.free_symbols
-        if form not in _WHOLE or (form == "kernel" and ops.is_spread(op)):
+        spread = isinstance(kind, kinds.Kernel) and ops.is_spread(step.op)
+        if spread or not isinstance(kind, _WHOLE):
             found[v] = found[v] or all(map(found.__getitem__, step.operands))
     return found
 
 
-_WHOLE = frozenset(
-    {
-        "input",
-        "array",
-        "component",
-        "kernel",
-        "element",
-        "elements",
-        "stack",
-        "gram",
-        "rows",
-        "pads",
-    }
+_WHOLE = (
+    *(kinds.Input, kinds.Array, kinds.Component, kinds.Kernel, kinds.Element, kinds.Elements),
+    *(kinds.Stack, kinds.Gram, kinds.Rows, kinds.Pads),
 )
 _INPUT = Template("", ATOM, ())
 _SAME = Template("{0}", ATOM, (ATOM,))
 
 # Of weak numbers these are computed by kernels, which know what NumPy makes of them.
-_STRONG = frozenset({"power", "pointwise", "strong"})
+_STRONG = kinds.Power, kinds.Pointwise, kinds.Strong
 
 
 @lru_cache(maxsize=1024)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from numeric.lowering import kinds
 from numeric.lowering.arithmetic import weak
 from numeric.lowering.kernels.monomials import monomial, shifted_power
 from numeric.lowering.printers.printer import Printer
@@ -91,12 +92,12 @@ class PythonPrinter(Printer):
 
     def exact_monomial(self, step: Step) -> str:
         """A call of the function that computes a monomial."""
-        of = step.detail
+        of = step.as_kind(kinds.Monomial)
         name = self.emitter.bind(of, "monomial", lambda: monomial(of), numbered=True)
         return f"{name}({places_of(len(step.operands))})"
 
     def exact_power(self, step: Step, power: str) -> str:
         """A call of the function that makes x**(y + k) exact; ``power`` is that of two numbers."""
-        k = step.detail
+        k = step.as_kind(kinds.Shifted).shift
         name = self.emitter.bind(("shifted", k), "shifted_power", lambda: shifted_power(k))
         return f"{name}({{0}}, {{2}}, {power}({{0}}, {{1}}))"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from numeric.lowering import kinds
 from numeric.lowering.blocks import Rows
 from numeric.lowering.contracted import einsum_text
 from numeric.lowering.contraction import plan
@@ -64,12 +65,12 @@ class RowsPrinter(NumPyPrinter):
         return by_rows(schedule, numbers, exact, cls.able(emitter), cls.crossing, cls.worth)
 
     def template(self, step: Step) -> Template:
-        if step.form != "rows":
+        if not isinstance(step.kind, kinds.Rows):
             return super().template(step)
-        kernel, count = step.detail, len(step.operands)
+        kernel, count = step.kind.kernel, len(step.operands)
         body = KernelPrinter(self.emitter, kernel.body)
         # Programs that compute the same in blocks, some in memory that is kept, call one kernel.
-        key = (self.kind, kernel._replace(body=None), count, *body.lines, *body.results)
+        key = (self.kind, kernel.length, *kernel[2:], count, *body.lines, *body.results)
         name = self.emitter.bind(key, self.kind, partial(self.rows, kernel), numbered=True)
         made = self.emitter.namespace[name]
         assert isinstance(made, Rows)
