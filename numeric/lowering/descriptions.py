@@ -69,7 +69,7 @@ def _fused(rows: blocks.Rows, least: float) -> str:
 
 
 def _name(step: Step) -> str:
-    named = isinstance(step.kind, kinds.Pointwise | kinds.Kernel) and step.op.name
+    named = isinstance(step.kind, kinds.Pointwise | kinds.ByKernel) and step.op.name
     return named or step.kind.name
 
 
@@ -113,7 +113,7 @@ def _contractions(schedule: Schedule) -> Iterator[str]:
         elif isinstance(step.kind, kinds.Placed):
             read = shape_text(_layout(steps, step.operands[0]))
             yield f"read at the extremes of rows: {read} to {shape_text(step.shapes[0])}"
-        op = step.op if isinstance(step.kind, kinds.Kernel | kinds.Gram) else None
+        op = step.op if isinstance(step.kind, kinds.ByKernel | kinds.Gram) else None
         if not isinstance(op, ops.Contract) or not op.sums:
             continue
         shapes = [_layout(steps, v) for v in step.operands]

@@ -37,7 +37,7 @@ class Kind:
 
     def __init_subclass__(cls, **facts: bool) -> None:
         super().__init_subclass__()
-        cls.name = cls.__name__.lower()
+        cls.name = vars(cls).get("name", cls.__name__.lower())
         for name, fact in facts.items():
             setattr(cls, name, fact)
         dataclass(frozen=True)(cls)
@@ -134,9 +134,10 @@ class Strong(Kind, elementwise=True):
     """A product that is 0 where an operand is, though the other one is not finite."""
 
 
-class Component(Kind, bare=True):
+class PartOfSlice(Kind, bare=True):
     """An element or a line of a slice of the operand, which has this shape."""
 
+    name: ClassVar[str] = "component"
     sliced: ops.Slice
     shape: Shape
 
@@ -179,8 +180,10 @@ class Softmax(Kind, heavy=True):
     """The logarithm of the sum of the operand's exponentials over its last axis; these over it."""
 
 
-class Kernel(Kind):
+class ByKernel(Kind):
     """What the op's kernel computes (see ``node_kernels``)."""
+
+    name: ClassVar[str] = "kernel"
 
 
 class Rows(Kind):

@@ -132,7 +132,7 @@ def _stand_ins(
 ) -> tuple[list[Expr], tuple[Expr, ...]]:
     """Nodes of the ops of a step over symbols, and these: all that matters of operands is there."""
     symbols = args = tuple([named_dummy("x", *layout) for layout in operands])
-    if isinstance(step.kind, kinds.Component):
+    if isinstance(step.kind, kinds.PartOfSlice):
         args = (make(step.kind.sliced, symbols, step.kind.shape, symbols[0].dtype),)
     parts = zip(step.ops, step.shapes, step.dtypes, strict=True)
     return [make(op, args, shape, dtype) for op, shape, dtype in parts], symbols

@@ -205,7 +205,7 @@ class _Walk:
 def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int | float:
     values = [literals[x] for x in how.operands]
     # It spreads its operand, and a weak number stands for an array of any shape.
-    if isinstance(how.kind, kinds.Kernel):
+    if isinstance(how.kind, kinds.ByKernel):
         return values[0]
     if isinstance(how.kind, kinds.Product):
         return quotient(values, how.kind.signs)

@@ -114,8 +114,8 @@ def spelling(node: Expr, weak: frozenset[Expr] = frozenset()) -> Spelling:
     if is_component(node):
         (sliced,) = node.args
         assert isinstance(sliced.op, ops.Slice)
-        return Spelling(kinds.Component(sliced.op, sliced.shape), (behind(sliced.args[0]),))
-    return Spelling(kinds.Kernel(), tuple([behind(x) for x in node.args]))
+        return Spelling(kinds.PartOfSlice(sliced.op, sliced.shape), (behind(sliced.args[0]),))
+    return Spelling(kinds.ByKernel(), tuple([behind(x) for x in node.args]))
 
 
 def _sum(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling:

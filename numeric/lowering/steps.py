@@ -79,7 +79,7 @@ class Step(NamedTuple):
     def kernel(self, *classes: type[_Op]) -> _Op | None:
         """The op, if its kernel computes the step and it is of one of these classes; else None."""
         op = self.ops[0]
-        return op if isinstance(self.kind, kinds.Kernel) and isinstance(op, classes) else None
+        return op if isinstance(self.kind, kinds.ByKernel) and isinstance(op, classes) else None
 
     def as_kind(self, kind: type[_Kind]) -> _Kind:
         """The kind of a step that is known to be of this class."""
@@ -106,7 +106,7 @@ class Step(NamedTuple):
             f"%{v}: {shape_text(shape)} {dtype.__name__}"
             for v, shape, dtype in zip(self.results, self.shapes, self.dtypes, strict=True)
         )
-        of_op = isinstance(self.kind, kinds.Input | kinds.Pointwise | kinds.Kernel)
+        of_op = isinstance(self.kind, kinds.Input | kinds.Pointwise | kinds.ByKernel)
         named = f" {self.op.name}" if of_op else ""
         read = "".join(f"{',' if i else ''} %{v}" for i, v in enumerate(self.operands))
         text = f"{values} = {self.kind}{named}{read}"

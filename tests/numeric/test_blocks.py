@@ -281,7 +281,7 @@ def test_matrix_products_are_left_to_blas():
     assert [
         inner.op.name
         for inner in step.kind.kernel.body.steps
-        if isinstance(inner.kind, kinds.Kernel)
+        if isinstance(inner.kind, kinds.ByKernel)
     ] == ["contract"]
 
 

@@ -111,8 +111,8 @@ def test_a_sum_over_what_is_stretched_stays_a_sum():
     made = (
         rows,
         matrix,
-        Step(kinds.Kernel(), (0,), (2,), (spread,), ((300, 90),), (float,)),
-        Step(kinds.Kernel(), (2, 1), (3,), (product,), ((80,),), (float,)),
+        Step(kinds.ByKernel(), (0,), (2,), (spread,), ((300, 90),), (float,)),
+        Step(kinds.ByKernel(), (2, 1), (3,), (product,), ((80,),), (float,)),
     )
     given = Schedule((0, 1), made, (3,), (), 4)
     assert merged(given, [False] * 4) == given
@@ -250,7 +250,7 @@ def contracted(words, out):
     inputs = schedule(xs, xs).steps
     op = ops.contract_op(*canonical(letters, tuple(map(ord, out))), (), (False,) * len(words))
     shape = tuple(NAMED[x] for x in out)
-    step = Step(kinds.Kernel(), tuple(range(len(xs))), (len(xs),), (op,), (shape,), (float,))
+    step = Step(kinds.ByKernel(), tuple(range(len(xs))), (len(xs),), (op,), (shape,), (float,))
     return Schedule(tuple(range(len(xs))), (*inputs, step), (len(xs),), (), len(xs) + 1)
 
 
@@ -258,7 +258,7 @@ def by_einsum(program, values):
     """What a program of contractions gives, each by NumPy."""
     known = dict(zip(program.params, values, strict=True))
     for step in program.steps[len(values) :]:
-        assert isinstance(step.kind, kinds.Kernel)
+        assert isinstance(step.kind, kinds.ByKernel)
         pairs = zip(step.operands, step.op.letters, strict=True)
         terms = [part for v, word in pairs for part in (known[v], list(word))]
         (v,), (shape,) = step.results, step.shapes

@@ -24,7 +24,9 @@ def factors(outputs, inputs):
     made = schedule(outputs, inputs)
     steps = of_products(made, [False] * made.length).steps
     return [
-        len(step.operands) for step in steps if isinstance(step.kind, kinds.Kernel) and step.op.sums
+        len(step.operands)
+        for step in steps
+        if isinstance(step.kind, kinds.ByKernel) and step.op.sums
     ]
 
 

@@ -81,7 +81,7 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False, side: int = THI
             return False
     if _axis_op(step) is not None:
         return True
-    if isinstance(step.kind, kinds.Kernel):
+    if isinstance(step.kind, kinds.ByKernel):
         op = step.kernel(ops.Contract)
         if op is None or any(op.kills) or step.dtypes[0] is not float:
             return False
@@ -126,7 +126,7 @@ def _axis_op(step: Step) -> str | None:
     """What a step does with the last axis of its operand, where that is not a sum."""
     if isinstance(step.kind, kinds.Softmax):
         return "softmax"
-    return _AXIS_OPS.get(type(step.op)) if isinstance(step.kind, kinds.Kernel) else None
+    return _AXIS_OPS.get(type(step.op)) if isinstance(step.kind, kinds.ByKernel) else None
 
 
 _AXIS_OPS: dict[type[Op], str] = {
@@ -356,7 +356,7 @@ class Loops:
         for word, shape in zip(operands, shapes, strict=True):
             lengths.update({k: n for k, n in zip(word, shape, strict=True) if k is not None})
         text = real(self.printer.template(step).text)
-        fold = "+" if isinstance(step.kind, kinds.Kernel) and set(out) != set(lengths) else ""
+        fold = "+" if isinstance(step.kind, kinds.ByKernel) and set(out) != set(lengths) else ""
         self._line(text, list(zip(step.operands, operands, strict=True)), lengths, (v, out), fold)
 
     def _exponentials(

@@ -43,7 +43,7 @@ def has_all(schedule: Schedule) -> bool:
     known = schedule.definitions()
     if any(known[v].layout(v) != ((), float) for v in (*schedule.params, *schedule.results)):
         return False
-    kernels = any(isinstance(x.kind, kinds.Kernel) for x in steps)
+    kernels = any(isinstance(x.kind, kinds.ByKernel) for x in steps)
     return not kernels and all(not x.shapes[0] and able(x, known) for x in steps)
 
 

@@ -99,7 +99,7 @@ class ArraySteps:
             text = real(self.printer.template(step).text)
             self._computed(step, text, words, tuple(range(len(shape))))
         elif isinstance(op, ops.Contract):
-            if isinstance(step.kind, kinds.Component):
+            if isinstance(step.kind, kinds.PartOfSlice):
                 whole = self.place[step.operands[0]]
                 there = step.kind.sliced.components(None, (), whole.cells)  # type: ignore[arg-type]
                 self.place[v] = _turned(op, Cells(whole.array, there), shape)
@@ -287,13 +287,13 @@ def _is_able(step: Step, known: Sequence[Step]) -> bool:
         return able(step, known)
     if any(known[v].weak for v in step.operands) and not isinstance(op, ops.Concat):
         return False
-    if isinstance(op, ops.Contract) and isinstance(step.kind, kinds.Kernel | kinds.Component):
+    if isinstance(op, ops.Contract) and isinstance(step.kind, kinds.ByKernel | kinds.PartOfSlice):
         if len(set(op.out)) < len(op.out):
             return False
         if any(len(set(word)) < len(word) for word in op.letters):
             return False
         lengths: dict[object, int] = dict(zip(op.out, step.shapes[0], strict=True))  # type: ignore[arg-type]
-        if isinstance(step.kind, kinds.Component):
+        if isinstance(step.kind, kinds.PartOfSlice):
             return True
         for v, word in zip(step.operands, op.letters, strict=True):
             lengths.update(zip(word, known[v].layout(v)[0], strict=True))  # type: ignore[arg-type]

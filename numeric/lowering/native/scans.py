@@ -48,7 +48,7 @@ def has_all(steps: Schedule) -> bool:
     steps = as_real(steps)
     known = steps.definitions()
     own = [x for x in steps.steps if not x.leaf and not x.weak]
-    kernels = any(isinstance(x.kind, kinds.Kernel) for x in own)
+    kernels = any(isinstance(x.kind, kinds.ByKernel) for x in own)
     return not kernels and not has_lengths(steps.steps) and all(able(x, known) for x in own)
 
 

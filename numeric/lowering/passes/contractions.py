@@ -69,7 +69,7 @@ def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     for step in schedule.steps:
         if isinstance(step.kind, kinds.Sum):
             found.scale(step)
-        elif isinstance(step.kind, kinds.Kernel):
+        elif isinstance(step.kind, kinds.ByKernel):
             found.grow(step)
     return found.schedule()
 
@@ -109,7 +109,7 @@ def summed_first(schedule: Schedule) -> Schedule:
             kept = tuple([dim for dim, x in zip(shape, word, strict=True) if x in others])
             sums = ops.contract_op(*canonical((word,), left), (), (False,))
             made = (length,), (sums,), (kept,), (float,)
-            steps.append(Step(kinds.Kernel(), (operands[k],), *made))
+            steps.append(Step(kinds.ByKernel(), (operands[k],), *made))
             words[k], operands[k] = left, length
             length += 1
         if tuple(words) != op.letters:
@@ -205,7 +205,7 @@ class _Merging:
         taken = [v]
         for at in range(place, place + len(inner.values)):  # what is only turned costs nothing
             deeper = self.steps[found.values[at]]
-            single = isinstance(deeper.kind, kinds.Kernel) and len(deeper.operands) == 1
+            single = isinstance(deeper.kind, kinds.ByKernel) and len(deeper.operands) == 1
             if single and not _sums(deeper.op):
                 tried = self._with(found, at)
                 if tried is not None:
@@ -223,7 +223,9 @@ class _Merging:
     def _term(self, step: Step) -> Term | None:
         """A step as a contraction of floats whose result has each letter once."""
         op = step.op
-        if not isinstance(step.kind, kinds.Kernel | kinds.Gram) or not isinstance(op, ops.Contract):
+        if not isinstance(step.kind, kinds.ByKernel | kinds.Gram) or not isinstance(
+            op, ops.Contract
+        ):
             return None
         if isinstance(op, ops.Fill) or not step.operands or step.weak or any(op.kills):
             return None
@@ -274,7 +276,7 @@ class _Merging:
         """The step of a contraction whose result is that of ``step``."""
         weighted = self._weighted(term)
         if weighted is None:
-            return step._replace(kind=kinds.Kernel(), operands=term.values, ops=(self._op(term),))
+            return step._replace(kind=kinds.ByKernel(), operands=term.values, ops=(self._op(term),))
         two, op = weighted.values[:2], self._op(weighted)
         return step._replace(kind=kinds.Gram(), operands=two, ops=(op,))
 
@@ -363,7 +365,7 @@ class _Merging:
     def _smallest(self, v: int) -> int | None:
         """Of a contraction that is read once the operand that takes a coefficient, else None."""
         step = self.steps[v]
-        if self.reads[v] > 1 or not isinstance(step.kind, kinds.Kernel | kinds.Gram) or step.weak:
+        if self.reads[v] > 1 or not isinstance(step.kind, kinds.ByKernel | kinds.Gram) or step.weak:
             return None
         op, operands = step.op, step.operands
         if not isinstance(op, ops.Contract) or isinstance(op, ops.Fill) or any(op.kills):

@@ -150,7 +150,7 @@ class Writer(Writing):
             inner = self._shaped(v, ())
             axes = tuple(range(len(shape)))
             op = ops.contract_op(((),), axes, shape, (False,))
-            found = self.new(kinds.Kernel(), op, (inner,), shape, self.layouts[inner][1])
+            found = self.new(kinds.ByKernel(), op, (inner,), shape, self.layouts[inner][1])
         else:
             k = bisect_right(self.starts, self.addresses[v]) - 1
             array, place = self._array(k), self.addresses[v] - self.starts[k]
@@ -179,7 +179,7 @@ class Writer(Writing):
                 if len(shape) != 1:
                     flat = (self.lengths[k],)
                     op = ops.reshape_op(shape, flat)
-                    found = self.new(kinds.Kernel(), op, (found,), flat, dtype)
+                    found = self.new(kinds.ByKernel(), op, (found,), flat, dtype)
             self.arrays[k] = found
         return found
 
@@ -225,7 +225,9 @@ class Writer(Writing):
         row, places = self._row(at)
         (length,), dtype = self.layouts[row]
         assert isinstance(length, int)
-        return self.new(kinds.Kernel(), ops.gather_op((length,), places), (row,), (len(at),), dtype)
+        return self.new(
+            kinds.ByKernel(), ops.gather_op((length,), places), (row,), (len(at),), dtype
+        )
 
     def _row(self, at: NDArray[np.intp]) -> tuple[int, NDArray[np.intp]]:
         """One array that has the elements at these addresses, and their places in it."""
@@ -246,7 +248,7 @@ class Writer(Writing):
         if found is None:
             op = ops.slice_op((whole,), ((start, start + length, 1),), (length,))
             dtype = self.layouts[array][1]
-            found = self._gathered[key] = self.new(kinds.Kernel(), op, (array,), (length,), dtype)
+            found = self._gathered[key] = self.new(kinds.ByKernel(), op, (array,), (length,), dtype)
         return found
 
     def _concatenated(self, arrays: Sequence[int]) -> int:
@@ -258,7 +260,7 @@ class Writer(Writing):
             lengths = tuple([self.layouts[v][0][0] for v in arrays])
             total, dtype = sum(map(int, lengths)), self.layouts[arrays[0]][1]
             op = ops.concat_op(-1, lengths)
-            found = self._gathered[key] = self.new(kinds.Kernel(), op, arrays, (total,), dtype)
+            found = self._gathered[key] = self.new(kinds.ByKernel(), op, arrays, (total,), dtype)
         return found
 
     # Groups ---------------------------------------------------------------------------------------
@@ -308,14 +310,14 @@ class Writer(Writing):
             (total,) = self.layouts[row][0]
             assert isinstance(total, int)
             op = ops.gather_op((total,), at.reshape(shape))
-            matrix = self._gathered[key] = self.new(kinds.Kernel(), op, (row,), shape)
+            matrix = self._gathered[key] = self.new(kinds.ByKernel(), op, (row,), shape)
         coefs = np.array([[weak(c) for c in op.coefs] for op in made], float).T
         if (coefs != 1).any():
             factors = coefs if (coefs != coefs[:, :1]).any() else coefs[:, :1]
             many = self._constant(np.ascontiguousarray(factors))
             product = ops.product_op((1, 1))
             matrix = self.new(kinds.Product((1, 1)), product, (many, matrix), shape)
-        found = self.new(kinds.Kernel(), _SUM_ROWS, (matrix,), (length,))
+        found = self.new(kinds.ByKernel(), _SUM_ROWS, (matrix,), (length,))
         constants = [weak(op.const) for op in made]
         if not any(constants):
             return found
@@ -368,14 +370,14 @@ class Writer(Writing):
         if len(terms) <= _SLICES:
             for (_, c), values in terms.items():
                 array = self._gather(np.sort(self._located(values)))
-                operands.append(self.new(kinds.Kernel(), _SUM, (array,), ()))
+                operands.append(self.new(kinds.ByKernel(), _SUM, (array,), ()))
                 coefs.append(c)
         else:
             factors = [weak(c) for (_, c), values in terms.items() for _ in values]
             at = self._located([v for values in terms.values() for v in values])
             order = np.argsort(at, kind="stable")
             many = self._constant(np.array(factors, float)[order])
-            operands.append(self.new(kinds.Kernel(), _DOT, (many, self._gather(at[order])), ()))
+            operands.append(self.new(kinds.ByKernel(), _DOT, (many, self._gather(at[order])), ()))
             coefs.append(1)
         op = ops.sum_op(total.const, tuple(coefs))
         self.place(step._replace(ops=(op,), operands=tuple(operands)))
@@ -396,7 +398,7 @@ class Writer(Writing):
             found = self._gather(at)
             if len(shape) != 1:
                 op = ops.reshape_op((length,), shape)
-                found = self.new(kinds.Kernel(), op, (found,), shape)
+                found = self.new(kinds.ByKernel(), op, (found,), shape)
             terms = [found, self._number(0.0), *([] if made.rest is None else [made.rest])]
             found = self.new(kinds.Sum(), ops.sum_op(0, (1,) * len(terms)), terms, shape)
         if found >= before and self.steps[-1].results == (found,):

@@ -49,7 +49,7 @@ def of_products(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     changed: dict[int, Step] = {}
     for step in schedule.steps:
         v, op = step.results[0], step.op
-        if isinstance(step.kind, kinds.Kernel) and not step.weak and ops.is_permutation(op):
+        if isinstance(step.kind, kinds.ByKernel) and not step.weak and ops.is_permutation(op):
             base, axes = _view(step.operands[0], steps, views)
             views[v] = View(base, tuple([axes[op.letters[0].index(k)] for k in op.out]))
         elif _multiplies(step, steps, numbers):

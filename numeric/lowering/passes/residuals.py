@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Recomputed rather than kept: they cost about as much as reading a kept value.
 _CHEAP = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].cheap)
-_PLAIN = kinds.Sum, kinds.Product, kinds.Quotient, kinds.Monomial, kinds.Strong, kinds.Component
+_PLAIN = kinds.Sum, kinds.Product, kinds.Quotient, kinds.Monomial, kinds.Strong, kinds.PartOfSlice
 # So many cheap values in a row are recomputed; after that, one is kept.
 _RUN = 3
 # Above so many candidates the cut is found greedily, in linear time.
@@ -39,7 +39,7 @@ def cheap(step: Step) -> bool:
             return exponent in (2, Fraction(1, 2))
         case kinds.Pointwise():
             return step.op in _CHEAP
-        case kinds.Kernel():
+        case kinds.ByKernel():
             if isinstance(step.op, ops.Contract):
                 return len(step.op.letters) <= 1 and not step.op.sums
             return isinstance(step.op, ops.Reshape | ops.Slice | ops.Flip)

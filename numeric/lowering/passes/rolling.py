@@ -254,7 +254,7 @@ def _is_static(shape: Shape) -> bool:
 
 def _is_unchanged(step: Step, steps: Sequence[Step]) -> bool:
     """Whether a step gives one element another shape, and nothing else."""
-    if not isinstance(step.kind, kinds.Kernel) or len(step.operands) != 1:
+    if not isinstance(step.kind, kinds.ByKernel) or len(step.operands) != 1:
         return False
     (v,) = step.operands
     shape, dtype = steps[v].layout(v)
@@ -267,7 +267,7 @@ def _is_unchanged(step: Step, steps: Sequence[Step]) -> bool:
 
 def _place(step: Step, steps: Sequence[Step]) -> tuple[int, int] | None:
     """The array that an element is of, and its place among all; None for other steps."""
-    op = step.kind.sliced if isinstance(step.kind, kinds.Component) else step.kernel(ops.Slice)
+    op = step.kind.sliced if isinstance(step.kind, kinds.PartOfSlice) else step.kernel(ops.Slice)
     if op is None:
         return None
     (v,) = step.operands
@@ -465,7 +465,7 @@ class Costs(NamedTuple):
             return 0
         if not kind.elementwise and isinstance(kind, _READS):
             return self.read
-        of_array = not kind.elementwise and isinstance(kind, kinds.Kernel)
+        of_array = not kind.elementwise and isinstance(kind, kinds.ByKernel)
         if not shape and not of_array:
             function = isinstance(kind, kinds.Pointwise)
             return self.function if function else self.scalar * max(count, 2) / 2
@@ -485,5 +485,5 @@ def _elements(shape: Shape) -> int:
     return math.prod([dim for dim in shape if isinstance(dim, int)])
 
 
-_READS = kinds.Element, kinds.Component
+_READS = kinds.Element, kinds.PartOfSlice
 FLOATS, ARRAYS = Costs(0.02, 0.05), Costs(0.09, 0.5)

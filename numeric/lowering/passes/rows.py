@@ -208,7 +208,7 @@ def words(step: Step, shapes: Sequence[Shape]) -> tuple[list[Word], list[Word]] 
         word = tuple([None if any(map(any, widths)) else k for k, widths in each])
         return [word] * len(shapes), [word]
     op = step.op
-    if not isinstance(step.kind, kinds.Kernel) or ops.is_spread(op):
+    if not isinstance(step.kind, kinds.ByKernel) or ops.is_spread(op):
         return None
     if isinstance(op, ops.Contract):
         if len(set(op.out)) < len(op.out) or any(len(set(w)) < len(w) for w in op.letters):

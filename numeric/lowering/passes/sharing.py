@@ -86,7 +86,7 @@ def is_made(step: Step, steps: Sequence[Step]) -> bool:
 
 
 # Kinds that give views, at most, of their only operand.
-_VIEWS = kinds.Kernel, kinds.Component
+_VIEWS = kinds.ByKernel, kinds.PartOfSlice
 _MADE = (
     *(kinds.Stack, kinds.Power, kinds.Shifted, kinds.Monomial, kinds.Quotient, kinds.Strong),
     *(kinds.Pads, kinds.Powers, kinds.Gram, kinds.Affine, kinds.Placed),

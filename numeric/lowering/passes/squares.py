@@ -50,7 +50,7 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
         length += len(squared)
         made[step.results[0]] = [
             *[
-                Step(kinds.Kernel(), (x, x), (v,), (dot,), step.shapes, step.dtypes)
+                Step(kinds.ByKernel(), (x, x), (v,), (dot,), step.shapes, step.dtypes)
                 for x, v in zip(squared, places, strict=True)
             ],
             Step(kinds.Sum(), places, step.results, total.ops, step.shapes, step.dtypes),

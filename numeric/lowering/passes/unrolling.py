@@ -120,7 +120,7 @@ class _Writer(Writing):
             found = _named(
                 [self._again(step, operands) for operands in zip(*columns, strict=True)], shape
             )
-        elif isinstance(step.kind, kinds.Component):
+        elif isinstance(step.kind, kinds.PartOfSlice):
             sliced, line = step.kind.sliced, step.kind.shape
             inner = sliced.components(self, line, self.names[step.operands[0]])  # type: ignore[arg-type]
             found = self._contracted(step.op, [inner], shape)

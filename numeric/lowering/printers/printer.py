@@ -100,8 +100,8 @@ class Printer(ABC):
             kinds.Pointwise: self.pointwise,
             kinds.Shifted: self.shifted,
             kinds.Strong: self.strong,
-            kinds.Component: self.kernel,
-            kinds.Kernel: self.kernel,
+            kinds.PartOfSlice: self.kernel,
+            kinds.ByKernel: self.kernel,
             kinds.Pads: self.pads,
             kinds.Element: self.element,
             kinds.Elements: self.elements,
@@ -230,7 +230,7 @@ class Printer(ABC):
     def template(self, step: Step) -> Template:
         """How a step is written over its operands."""
         if step.weak and isinstance(
-            step.kind, kinds.Kernel
+            step.kind, kinds.ByKernel
         ):  # a number that is spread, and stays one
             return _SAME
         if step.weak and isinstance(step.kind, _STRONG):
@@ -354,14 +354,14 @@ def possible_numbers(schedule: Schedule, scalars: bool) -> Sequence[bool]:
             found[v] = scalars and not step.shapes[0]
         elif isinstance(kind, kinds.Pointwise) and not (op := step.as_op(ops.Pointwise)).primitive:
             found[v] = not step.shapes[0] or not op.formula.free_symbols
-        spread = isinstance(kind, kinds.Kernel) and ops.is_spread(step.op)
+        spread = isinstance(kind, kinds.ByKernel) and ops.is_spread(step.op)
         if spread or not isinstance(kind, _WHOLE):
             found[v] = found[v] or all(map(found.__getitem__, step.operands))
     return found
 
 
 _WHOLE = (
-    *(kinds.Input, kinds.Array, kinds.Component, kinds.Kernel, kinds.Element, kinds.Elements),
+    *(kinds.Input, kinds.Array, kinds.PartOfSlice, kinds.ByKernel, kinds.Element, kinds.Elements),
     *(kinds.Stack, kinds.Gram, kinds.Rows, kinds.Pads),
 )
 _INPUT = Template("", ATOM, ())
