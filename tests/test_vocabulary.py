@@ -360,7 +360,14 @@ DRAWN = {
 # What is written out, since it is named for its use in derivatives.
 WRITTEN = {
     *("sech2", "log_ratio", "relative_difference", "exp_share", "difference", "hypot1"),
-    *("chirp_sine", "chirp_cosine", "acosh_slope", "asin_slope", "atanh_slope"),
+    *("chirp_sine", "chirp_cosine", "acosh_slope", "asin_slope", "atanh_slope", "erfcinv_slope"),
+    *("ive_derivative", "kve_derivative", "sinc_derivative", "erfcx_derivative"),
+    *("ellipk_derivative", "ellipkm1_derivative", "ellipe_derivative", "dawsn_derivative"),
+    *("rgamma_derivative", "beta_derivative", "polygamma_difference", "expi_derivative"),
+    *("cosine_integral_derivative", "sinh_integral_derivative", "cosh_integral_derivative"),
+    *("lambertw_derivative", "lambertwm1_derivative", "log_ndtr_derivative"),
+    *("gamma_density", "beta_density", "normal_density"),
+    *("bose", "cosine", "hypot_derivative", "atan2_derivative"),
 }
 COMMANDS = {"digamma": r"\psi", "tanh": r"\tanh", "log2": r"\log_{2}", "log10": r"\log_{10}"}
 
@@ -385,7 +392,7 @@ def test_no_text_has_the_name_of_what_users_do_not_know(name):
     """But where the name is that of mathematics, or the formula would lose the digits."""
     text = sd.text(primitive(name, *operands_of(name)[0]))
     assert (re.search(rf"\b{name}\b", text) is None) is (
-        name in {*WRITTEN, *SIGNS, *SPELLED} - {"bose"} or name == "norm_sqrt"
+        name in {*WRITTEN, *SIGNS, *SPELLED} or name == "norm_sqrt"
     )
 
 
@@ -646,6 +653,30 @@ def test_no_other_module_lists_functions():
     assert found <= set(NAME_FUNCTIONS), found - set(NAME_FUNCTIONS)
 
 
+# Where each function jumps or has a kink.
+BORDERS = {
+    **dict.fromkeys(("abs", "sign", "step"), ((0,),)),
+    **dict.fromkeys(("less", "less_equal", "equal", "not_equal"), ((2, 2),)),
+    **dict.fromkeys(("maximum", "minimum"), ((-3, -3),)),
+    **dict.fromkeys(("floor", "ceil", "trunc"), ((-1,), (3,))),
+    **{"round": ((0.5,), (2.5,)), "clip": ((1, 1, 2), (2, 1, 2))},
+    **dict.fromkeys(("floor_divide", "mod"), ((6, 3), (-3, 1.5))),
+}
+
+
+@pytest.mark.slow
+@each_function
+def test_margins_change_their_sign_at_borders(name):
+    margins = FACTS[name].margins
+    assert (margins is None) is (name not in BORDERS)
+    for x, *others in BORDERS.get(name, ()):
+        below, at, above = (
+            margins(*map(mp.mpf, (x + step, *others))) for step in (-0.125, 0, 0.125)
+        )
+        signs = {(a < 0) != (c < 0) for a, b, c in zip(below, at, above, strict=True) if b == 0}
+        assert signs == {True}
+
+
 # Omissions ---------------------------------------------------------------------------------------
 
 # A fact, and a function that says it, each of another function; and the test that notices.
@@ -662,6 +693,8 @@ OMISSIONS = {
     ("caption", "mod"): test_captions,
     ("drawn", "ceil"): test_drawings,
     ("domain", "log1p"): test_domains,
+    ("margins", "floor"): test_margins_change_their_sign_at_borders,
+    ("written", "dawsn_derivative"): test_no_text_has_the_name_of_what_users_do_not_know,
     ("kinks", "clip"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("decides", "hypot_derivative"): test_kinks_raise_where_a_derivative_is_a_convention,
     ("decides_at", "atan2_derivative"): test_kinks_raise_where_a_derivative_is_a_convention,

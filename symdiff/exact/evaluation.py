@@ -32,7 +32,7 @@ from symdiff.graph.leaves import as_expr
 from symdiff.guesses import written
 from symdiff.locks import fork_safe_lock
 from symdiff.scalars.formula import MPMATH, VOCABULARY
-from symdiff.scalars.vocabulary import FACTS, Relation
+from symdiff.scalars.vocabulary import FACTS
 from symdiff.transforms.substitution import named, substitute
 
 if TYPE_CHECKING:
@@ -435,7 +435,7 @@ class Mp(Arithmetic):
                 if mp.isfinite(a) and a and mp.mag(a) > _LARGEST_EXPONENT:
                     self.refused = f"{name} of a number beyond 2**{_LARGEST_EXPONENT} is met"
                     return mp.nan
-        margins = _MARGINS.get(name)
+        margins = FACTS[name].margins
         if margins is not None and all(map(mp.isfinite, args)):
             self.margins += margins(*args)
         return self.called(name, args)
@@ -544,24 +544,6 @@ def _root_of_power(a: mpf, p: Fraction) -> mpf:
     return +value
 
 
-def _to_integer(a: mpf) -> list[mpf]:
-    """The distance from the nearest multiple of 1/2, at which rounded values jump."""
-    return [2 * a - mp.nint(2 * a)]
-
-
-def _to_quotient(a: mpf, b: mpf) -> list[mpf]:
-    return [a / b - mp.nint(a / b)] if b else []
-
-
-# For functions with kinks and jumps, numbers that change sign there.
-_MARGINS: dict[str, Callable[..., list[mpf]]] = {
-    **dict.fromkeys(("abs", "sign", "step"), lambda a: [a]),
-    **dict.fromkeys(("maximum", "minimum"), lambda a, b: [a - b]),
-    **{name: lambda a, b: [a - b] for name, facts in FACTS.items() if issubclass(facts, Relation)},
-    "clip": lambda a, low, high: [a - low, a - high],
-    **{name: _to_integer for name, facts in FACTS.items() if facts.rounds},
-    **dict.fromkeys(("floor_divide", "mod"), _to_quotient),
-}
 # Functions with given numbers or integers as values, and functions that large numbers cannot harm.
 _EXACT = frozenset(name for name, facts in FACTS.items() if facts.result is not float)
 _SLOW = frozenset(name for name, cls in VOCABULARY.items() if cls.__module__ in _SLOW_MODULES)

@@ -144,7 +144,7 @@ log_ndtr = unary(
     """Return ``log Φ(x)``, also where Φ(x) is too small for a float.
 
     Its derivative is the ratio φ/Φ; derivatives of every order keep their digits in both tails.""",
-    'str(sd.diff(sd.log_ndtr(x), x)) == "log_ndtr_derivative(1, x)"',
+    'str(sd.diff(sd.log_ndtr(x), x)) == "exp(-x**2/2)/(ndtr(x)*sqrt(2*pi))"',
 )
 ndtri = unary(
     "ndtri",
@@ -178,7 +178,7 @@ kl_div = binary(
 expi = unary(
     "expi",
     "Return the exponential integral Ei, the principal value of ``∫ exp(t)/t dt`` from -∞ to x.",
-    'str(sd.diff(sd.expi(x), x)) == "expi_derivative(1, x)"',
+    'str(sd.diff(sd.expi(x), x)) == "exp(x)/x"',
 )
 
 
@@ -271,7 +271,7 @@ def gammainc(a: Operand, x: Operand, /) -> Expr:
     >>> import symdiff as sd
     >>> x = sd.symbol("x")
     >>> print(sd.diff(sd.gammainc(2, x), x))
-    gamma_density(2, x)
+    x*exp(-x)
     """
     return primitive("gammainc", as_expr(a), as_expr(x))
 

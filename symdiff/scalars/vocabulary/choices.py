@@ -40,6 +40,7 @@ class Relation(Truth):
     """Whether a relation holds between two numbers."""
 
     nargs = 2
+    margins = _(lambda a, b: (a - b,))
 
     @classmethod
     def definition(cls, *args: sp.Expr) -> sp.Expr:
@@ -204,6 +205,7 @@ class maximum(ScalarFunction):
     sympy = sp.Max
     result = None
     cheap = True
+    margins = _(lambda a, b: (a - b,))
     drawn = True
     kinks = _(lambda a, b: equal(a, b))
     finite_partials = True
@@ -228,6 +230,7 @@ class minimum(ScalarFunction):
     sympy = sp.Min
     result = None
     cheap = True
+    margins = _(lambda a, b: (a - b,))
     drawn = True
     kinks = _(lambda a, b: equal(a, b))
     finite_partials = True
@@ -274,6 +277,7 @@ class clip(ScalarFunction):
     nargs = 3
     result = None
     cheap = True
+    margins = _(lambda x, lo, hi: (x - lo, x - hi))
     kinks = _(
         lambda x, lo, hi: logical_or(
             logical_and(equal(x, lo), less_equal(lo, hi)), equal(maximum(lo, x), hi)
@@ -298,6 +302,7 @@ class abs(ScalarFunction):
     """|x|."""
 
     nargs = 1
+    margins = _(lambda x: (x,))
     caption = "|•|"
     aliases = "absolute fabs Abs"
     sympy = sp.Abs
@@ -315,6 +320,7 @@ class sign(Stepwise):
     """The sign of x: 1, 0 or -1."""
 
     nargs = 1
+    margins = _(lambda x: (x,))
     aliases = "sgn"
     sympy = sp.sign
     result = None
@@ -335,11 +341,16 @@ class step(Stepwise):
     """1 for x > 0, else 0, also at 0."""
 
     nargs = 1
+    margins = _(lambda x: (x,))
     result = None
     cheap = True
     definition = _(lambda x: sp.Heaviside(x, 0))
     value = _(lambda x: x if mp.isnan(x) else mp.mpf(x > 0))
     rational = _(lambda x: x > 0)
+
+
+def _from_grid(x: mpf) -> tuple[mpf]:
+    return (x - mp.nint(x),)
 
 
 class floor(Stepwise):
@@ -349,6 +360,7 @@ class floor(Stepwise):
     sympy = sp.floor
     result = None
     rounds = True
+    margins = _(lambda x: _from_grid(2 * x))
     cheap = True
     drawn = True
     value = _(mp.floor)
@@ -363,6 +375,7 @@ class ceil(Stepwise):
     sympy = sp.ceiling
     result = None
     rounds = True
+    margins = _(lambda x: _from_grid(2 * x))
     cheap = True
     drawn = True
     value = _(mp.ceil)
@@ -376,6 +389,7 @@ class trunc(Stepwise):
     aliases = "fix"
     result = None
     rounds = True
+    margins = _(lambda x: _from_grid(2 * x))
     cheap = True
     definition = _(lambda x: sp.sign(x) * sp.floor(sp.Abs(x)))
     value = _(lambda x: mp.ceil(x) if x < 0 else mp.floor(x))
@@ -391,6 +405,7 @@ class round(Stepwise):
     aliases = "rint"
     result = None
     rounds = True
+    margins = _(lambda x: _from_grid(2 * x))
     cheap = True
     definition = _(lambda x: sp.floor(x + HALF) - _number(sp.Eq(sp.Mod(x, 2), HALF)))
     value = _(mp.nint)
@@ -403,6 +418,7 @@ class floor_divide(Stepwise):
     caption = "⌊① / ②⌋"
     domain = _(lambda a, b: not_equal(b, ZERO))
     result = None
+    margins = _(lambda a, b: _from_grid(a / b) if b else ())
     definition = _(lambda a, b: sp.floor(a / b))
     value = _(lambda a, b: _floor_of_quotient(a, b))
 
@@ -423,5 +439,6 @@ class mod(ScalarFunction):
     aliases = "remainder"
     sympy = sp.Mod
     result = None
+    margins = _(lambda a, b: _from_grid(a / b) if b else ())
     partials = _(lambda a, b: (ONE, -floor_divide(a, b)))
     value = _(lambda a, b: a % b if b and mp.isfinite(a) else mp.nan)

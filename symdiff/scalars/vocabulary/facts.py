@@ -51,6 +51,8 @@ class Facts:
       it has the function's value, except for a convention at a kink;
     - ``domain``: the formula, a truth value, of the region where its value is real and its partial
       derivatives are finite, apart from kinks; None for all real operands;
+    - ``margins``: numbers that are 0 where it jumps or has a kink, and change their sign there;
+      None for a function without such places;
     - ``kinks``: the formula, a truth value, of the points where its derivative is a convention (the
       partial derivatives then have a ``Decision``); else None;
     - ``decides``: the name of the function at whose kinks this value is the convention for the
@@ -78,6 +80,7 @@ class Facts:
     drawn = False
     written: Callable[..., sp.Expr] | None = None
     domain: Callable[..., sp.Basic] | None = None
+    margins: Callable[..., tuple[mpf, ...]] | None = None
     kinks: Callable[..., sp.Basic] | None = None
     decides: str | None = None
     decides_at: Callable[..., sp.Basic] | None = None
