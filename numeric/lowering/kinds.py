@@ -4,6 +4,8 @@ A kind prints its name, and its fields behind it:
 
 >>> print(Number(2.5), Product((1, -1)), Stack(), sep=", ")
 number 2.5, product (1, -1), stack
+>>> Sum() == Sum() != Stack(), Product((1,)) == Product((1,)) != Number((1,))
+(True, True)
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ pointwise nodes are replaced by what they stretch: NumPy broadcasts them for not
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from numeric.lowering import kinds
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 _NUMBERS = (ops.Exact, ops.Size)
 _ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
+
+
+_product_of = lru_cache(maxsize=256)(kinds.Product)  # equal ones are one: most are a few
 
 
 class Spelling(NamedTuple):
@@ -147,9 +151,9 @@ def _scaled_power(node: Expr, op: ops.Sum, weak: frozenset[Expr]) -> Spelling | 
     d = divisor(c)
     if d is not None and p > 0:
         return Spelling(
-            kinds.Product((1, -1, *[1] * (len(parts) - 1))), (parts[0], number_node(d), *parts[1:])
+            _product_of((1, -1, *[1] * (len(parts) - 1))), (parts[0], number_node(d), *parts[1:])
         )
-    return Spelling(kinds.Product((1, *[sign] * len(parts))), (number_node(c), *parts))
+    return Spelling(_product_of((1, *[sign] * len(parts))), (number_node(c), *parts))
 
 
 # These are normal numbers wherever x is, or nearly.
@@ -256,7 +260,7 @@ def _over_sum(operands: tuple[Expr, ...], signs: tuple[int, ...]) -> Spelling:
         if sign < 0 < signs[0] and (parts := _beyond(z)):
             places = [k for k, s in enumerate(signs) if s < 0 and operands[k] is z]
             return Spelling(kinds.Quotient(signs, tuple(places)), (*operands, *parts))
-    return Spelling(kinds.Product(signs), operands)
+    return Spelling(_product_of(signs), operands)
 
 
 def _beyond(z: Expr) -> tuple[Expr, ...] | None:
@@ -284,28 +288,28 @@ def _quotient(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
         order = stepwise(op.exponents) if node.dtype is float else None
         if order is not None:
             places, steps = zip(*order, strict=True)
-            return Spelling(kinds.Product(steps), tuple([factors[k] for k in places]))
+            return Spelling(_product_of(steps), tuple([factors[k] for k in places]))
         # High powers overflow, or vanish, one by one, where their product does not: see
         # ``arithmetic``.
         split = halves(op.exponents) if node.dtype is float else None
         if split is not None:
             two = [make(ops.product_op(part), (x, y), node.shape, float) for part in split]
-            return Spelling(kinds.Product((1, 1)), tuple(two))
+            return Spelling(_product_of((1, 1)), tuple(two))
         if q == -2 and p > 0:  # divided twice: the square may underflow where the quotient is fine
-            return Spelling(kinds.Product((1, -1, -1)), (_power(x, p), y, y))
+            return Spelling(_product_of((1, -1, -1)), (_power(x, p), y, y))
         if p == -2 and q > 0:
-            return Spelling(kinds.Product((1, -1, -1)), (_power(y, q), x, x))
+            return Spelling(_product_of((1, -1, -1)), (_power(y, q), x, x))
         powers = [_power(x, _size(p)) for x, p in zip(factors, op.exponents, strict=True)]
         signs = tuple([1 if p > 0 else -1 for p in op.exponents])
-        return Spelling(kinds.Product(signs), tuple(powers))
+        return Spelling(_product_of(signs), tuple(powers))
     (x,), (p,) = factors, op.exponents
     if p < -1:  # the power may be 0 or infinite where the result is not
         parts = tuple([_power(x, part) for part in pieces(-p)])
-        return Spelling(kinds.Product((1, *[-1] * len(parts))), (number_node(1), *parts))
+        return Spelling(_product_of((1, *[-1] * len(parts))), (number_node(1), *parts))
     if p < 0:
-        return Spelling(kinds.Product((-1,)), (_power(x, -p),))
+        return Spelling(_product_of((-1,)), (_power(x, -p),))
     if p in (3, Fraction(3, 2)):
-        return Spelling(kinds.Product((1, 1)), (_power(x, norm(Fraction(p) - 1)), x))
+        return Spelling(_product_of((1, 1)), (_power(x, norm(Fraction(p) - 1)), x))
     return Spelling(kinds.Power(p), (x,))
 
 

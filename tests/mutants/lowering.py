@@ -93,8 +93,8 @@ _schedule(
 )
 _schedule(
     "powers-are-spelled-upside-down",
-    "    if p < 0:\n        return Spelling(kinds.Product((-1,)), (_power(x, -p),))",
-    "    if p < 0:\n        return Spelling(kinds.Product((1,)), (_power(x, -p),))",
+    "    if p < 0:\n        return Spelling(_product_of((-1,)), (_power(x, -p),))",
+    "    if p < 0:\n        return Spelling(_product_of((1,)), (_power(x, -p),))",
     "test_kernels.py::test_powers",
     "test_a_program_computes_the_same_bits_as_interpret",
 )

@@ -43,7 +43,8 @@ def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
     None for arrays that are not tiny, and for steps that are neither arithmetic, moves nor sums of
     products.
     """
-    shapes = [step.shapes[0] for step in schedule.steps if isinstance(step.kind, kinds.Input)]
+    known = schedule.definitions()
+    shapes = [known[v].shapes[0] for v in schedule.params]
     if not all(map(_is_tiny, shapes)) or sum(map(_size, shapes)) > ELEMENTS:
         return None
     price = ARRAYS.of_program(instead)
@@ -63,7 +64,8 @@ def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
     Its parameters and its results are the elements, in C order, of those of the other one;
     integers may be parameters, too.  Parameters together, and each value, have at most so many.
     """
-    shapes = [step.shapes[0] for step in schedule.steps if isinstance(step.kind, kinds.Input)]
+    known = schedule.definitions()
+    shapes = [known[v].shapes[0] for v in schedule.params]
     if not all(_is_tiny(x, most) for x in shapes) or sum(map(_size, shapes)) > most:
         return None
     price = ARRAYS.of_program(schedule)
