@@ -34,9 +34,7 @@ _MOST_NODES = 2000  # nodes of a formula written as a tree
 _DEEPEST = 80  # the depth of a formula: SymPy walks by recursion
 _MOST_TERMS = 4000  # terms of an expanded numerator
 _MOST_FACTORED = 60  # terms of a logarithm's operand that is factored
-_HIGHEST_FACTORED = (
-    24  # the degree of a polynomial that is factored; of others powers are split off
-)
+_HIGHEST_FACTORED = 24  # the degree of a polynomial that is factored, not only parted into powers
 _MOST_SPLIT = 10_000  # coefficients, zeros included, of a polynomial of which powers are split off
 _MOST_DECISIONS = 5  # borders to decide by cases: their number doubles with each
 _LARGEST = 10**15  # numbers below have logarithms by prime factors
