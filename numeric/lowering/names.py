@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numeric.lowering import kinds, structure
 from numeric.lowering.node_kernels import kernel
 from numeric.lowering.schedule import quotient
+from numeric.lowering.spellings import computed
 from symdiff.graph.leaves import named_dummy
 from symdiff.graph.node import make
 from symdiff.locks import fork_safe_lock, once
@@ -116,7 +117,7 @@ class Emitter:
             call = kernel(node)
             return lambda *values: call(values, {})
 
-        key = (step.ops, step.dtypes, *operands)
+        key = (step.kind, step.ops, step.dtypes, *operands)
         return self.bind(key, f"number_{type(step.op).__name__.lower()}", made, True)
 
     def compiled(self, name: str, source: str) -> Callable[..., Any]:
@@ -135,4 +136,5 @@ def _stand_ins(
     if isinstance(step.kind, kinds.PartOfSlice):
         args = (make(step.kind.sliced, symbols, step.kind.shape, symbols[0].dtype),)
     parts = zip(step.ops, step.shapes, step.dtypes, strict=True)
-    return [make(op, args, shape, dtype) for op, shape, dtype in parts], symbols
+    made = [make(computed(step.kind, op), args, shape, dtype) for op, shape, dtype in parts]
+    return made, symbols

@@ -12,12 +12,12 @@ from numeric.lowering import kinds
 from numeric.lowering.kernels.monomials import in_turn
 from numeric.lowering.kernels.pseudoinverse import spelled
 from numeric.lowering.node_kernels import kernel
-from numeric.lowering.spellings import Spelling, behind, numbers, spelling
+from numeric.lowering.spellings import Spelling, behind, computed, numbers, spelling
 from numeric.lowering.steps import Schedule, Step
 from symdiff import opaque_ops
 from symdiff.contexts import contained
 from symdiff.graph import ops
-from symdiff.graph.node import topological
+from symdiff.graph.node import make, topological
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -216,6 +216,9 @@ def _folded(node: Expr, how: Spelling, literals: dict[Expr, int | float]) -> int
     )  # these are never of numbers alone
     with np.errstate(all="ignore"):
         # Weak operands make a weak value.
+        op = computed(how.kind, node.op)
+        if op is not node.op:
+            node = make(op, how.operands, node.shape, node.dtype)
         return kernel(node)(values, {})  # type: ignore[return-value]
 
 

@@ -46,6 +46,15 @@ _ELEMENTWISE = (ops.Sum, ops.Product, ops.Pointwise, ops.Strong, ops.Barrier)
 _product_of = lru_cache(maxsize=256)(kinds.Product)  # equal ones are one: most are a few
 
 
+def computed(kind: Kind, op: Op) -> Op:
+    """The op that a step over numbers computes: ``x**2/y**2`` is the power 2 of a quotient.
+
+    >>> computed(kinds.Power(2), ops.product_op((2, -2)))
+    Product(exponents=(2,), size=0)
+    """
+    return ops.product_op((kind.exponent,)) if isinstance(kind, kinds.Power) else op
+
+
 class Spelling(NamedTuple):
     """How a node is written: the kind of a step, and the nodes it is over."""
 
@@ -246,7 +255,7 @@ def _product(node: Expr, op: ops.Product, weak: frozenset[Expr]) -> Spelling:
     if found is not None:
         return found
     how = _quotient(node, op, weak)
-    if not isinstance(how.kind, kinds.Product) or node in weak:
+    if not isinstance(how.kind, kinds.Product):
         return how
     return _over_sum(how.operands, how.kind.signs)
 

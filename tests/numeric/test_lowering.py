@@ -408,6 +408,16 @@ def test_a_factor_of_one_keeps_its_brackets():
     assert nm.lower(k * v, v)(np.full((2, 2), 5.0)).tolist() == [[5.0, 0.0], [10.0, 5.0]]
 
 
+def test_powers_of_quotients_of_numbers_are_numbers():
+    x = sd.symbol("x")
+    for f, wanted in (
+        (sd.pi**2 / sd.e**2, (np.pi / np.e) ** 2),
+        (sd.pi**2 / (1 + sd.e**2) ** 2, (np.pi / (1 + np.e**2)) ** 2),
+        (sd.e**3 / sd.pi**3, (np.e / np.pi) ** 3),
+    ):
+        np.testing.assert_allclose(nm.lower(f * x, x)(2.0), 2 * wanted, rtol=1e-15)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_what_is_stretched_beside_a_stretched_number_keeps_its_shape(n):
     v = sd.symbol("v", "n")

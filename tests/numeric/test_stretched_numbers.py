@@ -26,6 +26,8 @@ CHANGES = {
     "plus 7": lambda x: x + 7,
     "inverse": lambda x: 1 / (x * x + 1),
     "turned": lambda x: x[::-1],
+    "square over a square": lambda x: x**2 / (x * x + 1) ** 2,
+    "square of a quotient": lambda x: (3 / (x * x + 1)) ** 2 + (x / (x + 9)) ** 3,
 }
 PAIRS = {
     "add": lambda xp, x, y: x + y,

@@ -265,8 +265,11 @@ class Printer(ABC):
         return _quotient(signs) if step.weak else _product(signs, repr(self.real(1)))
 
     def _quotient(self, step: Step) -> Template:
-        signs = step.as_kind(kinds.Quotient).signs
-        return _quotient(signs) if step.weak else self.quotient(step)
+        if not step.weak:
+            return self.quotient(step)
+        plain = _quotient(step.as_kind(kinds.Quotient).signs)
+        # Lengths are far from where their sum overflows: what stands for it then is left out.
+        return plain._replace(needs=(LOOSE,) * len(step.operands))
 
     def formula(self, op: ops.Pointwise) -> Template:
         """What the target's printer of formulas writes for an op, with names of the program."""
