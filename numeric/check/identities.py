@@ -35,7 +35,8 @@ _DEEPEST = 80  # the depth of a formula: SymPy walks by recursion
 _MOST_TERMS = 4000  # terms of an expanded numerator
 _MOST_FACTORED = 60  # terms of a logarithm's operand that is factored
 _HIGHEST_FACTORED = 24  # the degree of a polynomial that is factored, not only parted into powers
-_MOST_SPLIT = 10_000  # coefficients, zeros included, of a polynomial of which powers are split off
+# Coefficients, zeros included, of a polynomial that is factored, and of one parted into powers.
+_DENSEST_FACTORED, _DENSEST_PARTED = 1_000, 10_000
 _MOST_DECISIONS = 5  # borders to decide by cases: their number doubles with each
 _LARGEST = 10**15  # numbers below have logarithms by prime factors
 
@@ -271,9 +272,9 @@ def _factors(p: sp.Expr) -> tuple[sp.Expr, list[tuple[sp.Expr, int]]] | None:
     """
     degrees = (0,) if p.is_number else sp.Poly(p).degree_list()
     coefficients = prod(k + 1 for k in degrees)
-    if coefficients > _MOST_SPLIT:
+    if coefficients > _DENSEST_PARTED:
         return None
-    high = max(degrees) > _HIGHEST_FACTORED or coefficients > _MOST_SPLIT // 10
+    high = max(degrees) > _HIGHEST_FACTORED or coefficients > _DENSEST_FACTORED
     return (sp.sqf_list if high else sp.factor_list)(p)  # type: ignore[no-any-return]
 
 
