@@ -26,7 +26,7 @@ from symdiff.scalars.vocabulary.choices import Relation
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from symdiff.graph.node import Op
+    from symdiff.graph.node import Dim, Op
     from symdiff.scalars.vocabulary import Facts
 
 __all__ = ["Kink", "differences", "kinks_in"]
@@ -215,11 +215,17 @@ def _where_multiplied(op: ops.Contract, word: ops.Letters, x: Expr, there: Where
     sizes = dict(zip(word, x.shape, strict=True))
     if set(op.out) <= set(word):
         return contract([(there, op.out)], word, sizes)
-    # An element multiplies several others: count the used ones.
-    ones = select(there, number_node(1), number_node(0))
-    taken = tuple(letter for letter in word if letter in op.out)
-    count = contract([(contract([(ones, op.out)], taken), taken)], word, sizes)
-    return primitive("less", number_node(0), count)
+    # An element multiplies several others: is one of them used?
+    return _any_product([(there, op.out)], word, sizes)
+
+
+def _any_product(
+    factors: Sequence[tuple[Expr, ops.Letters]], out: ops.Letters, sizes: Mapping[int, Dim]
+) -> Expr:
+    """Where a product of masks has a true one among the terms that a contraction adds."""
+    one, zero = number_node(1), number_node(0)
+    count = contract([(select(mask, one, zero), word) for mask, word in factors], out, sizes)
+    return primitive("less", zero, count)
 
 
 # Each element of the value comes from the same element of the operands.
@@ -243,6 +249,13 @@ def _nonzero(x: Expr, known: Mapping[Expr, Where]) -> Where:
         return reduce(_disjunction, [known[y] for y in x.args])
     if isinstance(op, ops.Strong) or (isinstance(op, ops.Product) and not op.over):
         return reduce(_conjunction, [known[y] for y in x.args])
+    if isinstance(op, ops.Contract):
+        masks = [(known[y], word) for y, word in zip(x.args, op.letters, strict=True)]
+        if any(mask is False for mask, _ in masks):
+            return False
+        factors = [(mask, word) for mask, word in masks if isinstance(mask, Expr)]
+        sizes = dict(zip(op.out, x.shape, strict=True))
+        return _any_product(factors, op.out, sizes) if factors else True
     return True
 
 

@@ -464,6 +464,18 @@ def test_a_contraction_passes_on_where_its_value_is_used():
                 numeric.interpret(chosen, {z: at, mask: some})
 
 
+def test_a_zero_that_a_contraction_passes_on_discards():
+    """In both modes: a slope 0 below a tie is not a kink, whatever the layout of the slope."""
+    x = sd.symbol("x", 2)
+    f = sd.sum(sd.clip(sd.clip(x, -1, 1), -1, 1))
+    for mode in ("forward", "reverse"):
+        slope = sd.jacobian(f, x, mode=mode)
+        with sd.kinks("raise"):
+            assert numeric.interpret(slope, {x: [4.0, 0.0]}).tolist() == [0, 1]
+            with pytest.raises(sd.NotDifferentiable, match=r"clip.*\[1\]"):
+                numeric.interpret(slope, {x: [4.0, 1.0]})
+
+
 def test_another_mode_is_refused():
     with pytest.raises(ValueError, match="neither 'subgradient' nor 'raise'"), sd.kinks("error"):
         pass
