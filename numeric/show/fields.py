@@ -177,8 +177,8 @@ class _Drawing:
         one.set(xlim=(left, right), ylim=(bottom, top))
         if 1 / 3 < (right - left) / (top - bottom) < 3:
             one.set_aspect("equal")
-        pictures.literal(one.set_xlabel(a))
-        pictures.literal(one.set_ylabel(b))
+        pictures.literal(one.set_xlabel(pictures.greek(a)))
+        pictures.literal(one.set_ylabel(pictures.greek(b)))
         entries: dict[str, Artist] = {}
         self._contours(figure, one, entries)
         self._borders(one, entries)
@@ -220,7 +220,8 @@ class _Drawing:
         filled = ax.contourf(x, y, shown, levels, cmap=pale, extend=extend, norm=norm)
         ax.contour(x, y, shown, levels, colors="white", linewidths=0.6, linestyles="solid")
         bar = figure.colorbar(filled, ax=ax, shrink=0.85, pad=0.02)
-        pictures.literal(bar.ax.set_ylabel(f"f({', '.join(self.field.names)})"))
+        called = pictures.greek(f"f({', '.join(self.field.names)})")
+        pictures.literal(bar.ax.set_ylabel(called))
         bar.ax.yaxis.label.set(size=pictures.TEXT, color=pictures.INK)
         bar.ax.tick_params(labelsize=pictures.SMALL, labelcolor=pictures.INK)
         bar.outline.set_visible(False)

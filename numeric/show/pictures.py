@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sympy.printing.pretty.pretty_symbology import greek_unicode
 
 from numeric.extras import extra
 from numeric.show.typesetting import FONT, typeset
@@ -274,6 +276,18 @@ def literal(text: Text) -> Text:
     return text
 
 
+_GREEK = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(greek_unicode)})(?![A-Za-z(])")
+
+
+def greek(words: str) -> str:
+    """Write the names of Greek letters in labels as letters, but not those of functions.
+
+    >>> print(greek("f(theta_1)"), greek("kink of gamma(x) at beta[0] = 1"))
+    f(θ_1) kink of gamma(x) at β[0] = 1
+    """
+    return _GREEK.sub(lambda name: greek_unicode[name[0]], words)
+
+
 def legible(words: str) -> str:
     r"""Replace characters that the figure's font lacks by codes like ``\u5909``."""
     from matplotlib import font_manager
@@ -300,7 +314,7 @@ def legend(
     # Matplotlib leaves out a label that starts with an underscore.
     result: Legend = target.legend(
         handles,
-        [fitted(label, 1, 72) for label in labels],
+        [fitted(greek(label), 1, 72) for label in labels],
         **inside
         | {"fontsize": SMALL, "frameon": bool(inside["loc"] == "best"), "labelcolor": INK}
         | where,

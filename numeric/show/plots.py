@@ -320,7 +320,7 @@ class Drawing:
         for one in axes:
             pictures.dressed(one)
             one.set_xlim(self.line.low, self.line.high)
-        pictures.literal(axes[-1].set_xlabel(name))
+        pictures.literal(axes[-1].set_xlabel(pictures.greek(name)))
         where = axes[0] if ax is not None else figure
         labels = list(entries)
         inside: dict[str, int] = {} if ax is not None else {"ncols": pictures.columns(labels)}
@@ -331,7 +331,7 @@ class Drawing:
     def _row(self, ax: Axes, k: int, alone: bool, entries: dict[str, Artist]) -> None:
         """Draw derivative number k, its marks, and its value at the point."""
         subject, y = self.subject, self.curves.y[k]
-        called = f"f{primes(k)}{_argument(subject.name)}"
+        called = f"f{primes(k)}{_argument(pictures.greek(subject.name))}"
         several = len(y) > 1
         for i, element in enumerate(y):
             colour = pictures.COLOURS[i if several else k % len(pictures.COLOURS)]

@@ -59,7 +59,7 @@ _DEPTH = 40  # the deepest nesting of brackets
 _ONE: Monomial = ()
 
 _EXP, _POWER = PRIMITIVES["exp"], PRIMITIVES["power"]
-_WHERE, _SIGMOID = PRIMITIVES["where"], PRIMITIVES["sigmoid"]
+_WHERE, _SIGMOID, _SIGN = PRIMITIVES["where"], PRIMITIVES["sigmoid"], PRIMITIVES["sign"]
 
 
 def regrouped(expr: Expr, entries: int = 1) -> Expr:
@@ -691,6 +691,7 @@ def _product(a: Monomial, b: Monomial) -> Term:
     powers = dict(a)
     for x, p in b:
         powers[x] = powers.get(x, 0) + p
+    _write_absolute(powers)
     c: Number = 1
     kept = []
     for x, p in powers.items():
@@ -704,6 +705,21 @@ def _product(a: Monomial, b: Monomial) -> Term:
                 continue
         kept.append((x, _exponent(p)))
     return c, _sorted(kept)
+
+
+def _write_absolute(powers: dict[Expr, Exponent]) -> None:
+    """Write x*sign(x) as abs(x), and for symbols abs(x)*sign(x) as x; both hold at 0, too."""
+    for sign in [x for x in powers if x.op is _SIGN]:
+        (x,) = sign.args
+        absolute = primitive("abs", x)
+        swaps = {absolute: x, x: absolute} if is_symbol(x) else {x: absolute}
+        while powers[sign] >= 1:
+            base = next((y for y in swaps if powers.get(y, 0) >= 1), None)
+            if base is None:
+                break
+            powers[sign] -= 1
+            powers[base] -= 1
+            _multiply_in(powers, swaps[base], 1)
 
 
 def _multiplied_out(a: Terms, b: Terms) -> Terms:

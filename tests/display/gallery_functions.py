@@ -6,6 +6,16 @@ from tests.display.rows import table
 FUNCTIONS = table(
     "functions",
     {
+        # Absolute values: a number is its absolute value times its sign.
+        "absolute_product": ("x", lambda x: sd.diff(x * abs(x), x), "2*abs(x)", None),
+        "absolute_cube": ("x", lambda x: sd.diff(abs(x) ** 3, x), "3*x*abs(x)", None),
+        "absolute_cube_twice": ("x", lambda x: sd.diff(abs(x) ** 3, x, 2), "6*abs(x)", None),
+        "absolute_difference": (
+            "x, a",
+            lambda x, a: sd.diff((x - a) * abs(x - a), x),
+            "2*abs(x - a)",
+            None,
+        ),
         # Lengths: books leave out the origin, where the derivative is 0 by convention.
         "hypot": (
             "x, y",

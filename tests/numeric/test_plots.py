@@ -583,6 +583,16 @@ def test_names_are_shown_as_they_are(name):
     assert picture._repr_png_()
 
 
+def test_greek_letters_are_letters_in_labels():
+    theta, lam = sd.symbols("theta lambda")
+    picture = nm.plot(abs(theta - 1) * lam, theta, order=1, at={theta: 2, lam: 3})
+    assert picture.axes[-1].get_xlabel() == "θ"
+    assert [ax.get_ylabel() for ax in picture.axes] == ["f(θ)", "f′(θ)"]
+    assert {"kink of f at θ = 1", "tangent at θ = 2"} <= set(labels(picture))
+    field = nm.plot_field(theta**2 + lam**2, (theta, lam))
+    assert (field.axes[0].get_xlabel(), field.axes[0].get_ylabel()) == ("θ", "λ")
+
+
 @pytest.mark.parametrize("words", ["$", "$x$", "a_b^c", r"\frac{1}{0}", "{", "%", "$\\undefined{$"])
 def test_no_text_is_taken_for_mathematics(words):
     from numeric.show.pictures import canvas, legend, literal, titled
