@@ -10,13 +10,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from benchmarks import page, report
+from benchmarks import costs, page, report
 from benchmarks.contestants import Failed, Local, Remote
 from benchmarks.declarations import Case, Task, difference
 from benchmarks.libraries import MODULES
 from benchmarks.rounds import NATIVE, OURS, Effort, Outcome, Timing, measure
 from benchmarks.targets import TARGETS, applies, verdicts
 from benchmarks.workloads import CASES, WORKLOADS, elementwise, linear_algebra, models
+from numeric.lowering import costs as lowering_costs
 
 ONCE = Effort(rounds=1, span=0.0, pause=0.0, dear=math.inf, patience=math.inf)
 
@@ -284,3 +285,18 @@ def test_a_new_table_goes_into_the_page(tmp_path, monkeypatch):
     page.PAGE.write_text("# Speed\n")
     with pytest.raises(ValueError, match="0 tables start with"):
         page.main()
+
+
+def test_each_cost_of_lowering_is_measured_or_a_choice(monkeypatch):
+    monkeypatch.setattr(costs, "_OUTSIDE", 2**12)
+    rows = costs.measured(0.0)
+    assert all(0 < row.measured < math.inf for row in rows)
+    named = {row.name for row in rows} | costs.CHOICES.keys()
+    numbers = vars(lowering_costs).items()
+    wanted = {name for name, value in numbers if type(value) in (int, float)}
+    for name, prices in numbers:
+        if isinstance(prices, lowering_costs.Costs):
+            defaults = prices._field_defaults if name == "FLOATS" else {}
+            wanted |= {f"{name}.{part}" for part in prices._fields if part not in defaults}
+    assert named == wanted
+    assert all(re.search(rf"^{row.name} ", costs.table(rows), re.MULTILINE) for row in rows)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering import processors
+from numeric.lowering import costs, processors
 from numeric.lowering.kernels.exponentials import logsumexp, softmax
 from numeric.lowering.kernels.opaque import real
 from numeric.lowering.kernels.sequences import added, placed
@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numeric.lowering.passes.rows import Kernel
-
-BLOCK = 32768
-"""Elements of the widest value in a block: a few such arrays stay in the cache of a core."""
-
-MANY = 16
-"""Blocks beyond which they are twice as large: each costs microseconds of Python, more than larger
-arrays cost in the next cache, and there are enough for all threads."""
-
-POINTS = 8192
-"""Points in a block: a program of scalars has dozens of arrays at a time, and such as have more
-than 128 KB the C library gives back to the system and asks for again, page by page."""
-
-LARGE = 65536
-"""Elements of the widest value from which on rows are computed in blocks."""
 
 VARIABLE = "SYMDIFF_NUM_THREADS"
 
@@ -154,8 +140,8 @@ def in_a_block(count: int, width: int) -> int:
     >>> in_a_block(100_000, 1), in_a_block(1_000_000, 1), in_a_block(1_000_000, 64)
     (32768, 65536, 1024)
     """
-    rows = BLOCK // max(width, 1)
-    return 2 * rows if count > MANY * rows else rows
+    rows = costs.BLOCK // max(width, 1)
+    return 2 * rows if count > costs.MANY * rows else rows
 
 
 class Rows:
@@ -357,7 +343,7 @@ def in_points(
     *values, sizes = given
     count = math.prod(points)
     wide = [v if not np.ndim(v) else np.broadcast_to(v, points).reshape(count) for v in values]
-    rows = min(BLOCK, POINTS)
+    rows = min(costs.BLOCK, costs.POINTS)
     blocks = -(-count // rows)
     outs = _Joined(count)
 
@@ -383,7 +369,7 @@ class Exponentials:
         """The value, or the value and the shares."""
         x = real(x)
         count = x.shape[-1]
-        if count < LARGE:
+        if count < costs.LARGE:
             return self._compute(x)
         width = max(1, in_a_block(count, x.size // count))
         places = [slice(i, i + width) for i in range(0, count, width)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from numeric.lowering import costs
 from numeric.lowering.contraction import Pair
 from numeric.lowering.kernels.masked import masked
 from numeric.lowering.texts import (
@@ -95,9 +96,6 @@ def _function(of: Plan) -> Callable[..., np.ndarray]:
 
 # One operand: fills, identities, transposes, diagonals, broadcasts, sums --------------------------
 
-# Up to so many elements it takes less time to write them than to make a view.
-_FEW = 4096
-
 
 def stretched(x: Any, shape: Sequence[int]) -> Any:
     """``x`` at every place of ``shape``: written out where that is small, else a view.
@@ -109,7 +107,7 @@ def stretched(x: Any, shape: Sequence[int]) -> Any:
     """
     if x.__class__ in WEAK:
         return x
-    if math.prod(shape) > _FEW:
+    if math.prod(shape) > costs.CALLS:
         return np.broadcast_to(x, shape)
     result = np.empty(shape, x.dtype)
     result[...] = x

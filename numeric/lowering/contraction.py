@@ -17,6 +17,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering import costs
 from symdiff.graph.axes import letter_name
 from symdiff.graph.node import make
 from symdiff.graph.ops import Contract, Fill, contract_op
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from symdiff.graph.axes import Word
     from symdiff.graph.expr import Expr
     from symdiff.graph.node import Dim, Shape
-
-# The length that a symbolic axis is planned with: products of axes should outweigh single ones.
-_NOMINAL = 256
 
 
 class Stage(NamedTuple):
@@ -193,7 +191,7 @@ BLAS = frozenset({"batched matmul", "tensordot", "matrix-vector", "matmul"})
 
 
 def _pairwise(words: Sequence[Word], out: Word, length: Mapping[int, Dim]) -> tuple[Stage, ...]:
-    sizes = {k: dim if isinstance(dim, int) else _NOMINAL for k, dim in length.items()}
+    sizes = {k: costs.length(dim) for k, dim in length.items()}
     stages: list[Stage] = []
     left: list[tuple[int, Word]] = []
     for i, word in enumerate(words):

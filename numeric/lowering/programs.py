@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from numeric.lowering import kinds
-from numeric.lowering.blocks import LARGE, in_points
+from numeric.lowering import costs, kinds
+from numeric.lowering.blocks import in_points
 from numeric.lowering.memory import LEAST, MOST, Memory
 from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, POINTS, ROWS
 from numeric.lowering.node_kernels import discards
@@ -72,11 +72,6 @@ def _printer(flavour: str, steps: Schedule, native: bool) -> type[Printer]:
         if has_all(steps):
             return NativeScalarsPrinter
     return _PRINTERS[flavour]
-
-
-HANDED = 8 * LARGE
-"""The same of blocks that hand arrays to other steps, as to matrix products: these are new memory,
-where values that are kept stay in the cache."""
 
 
 ELEMENTS = 256  # of all that a solution contains, up to which it may be Python floats
@@ -143,7 +138,7 @@ class Program:
         )
         if self._native:
             return 0
-        return HANDED if handed else LARGE
+        return costs.HANDED if handed else costs.LARGE
 
     @cached_property
     def function(self) -> Callable[..., Any]:
@@ -272,7 +267,7 @@ class Lowered:
         """``arrays`` for axes of these lengths, or at many points: in blocks where it is large."""
         if points and math.prod(points) >= NATIVE_LEAST and self.points is not None:
             return partial(self.points, points, self.program(NUMPY).silent)
-        if points and math.prod(points) >= LARGE:
+        if points and math.prod(points) >= costs.LARGE:
             run, threads = self.program(POINTS).silent, self.emitter.options.threads
             return partial(in_points, run, len(self.outputs), points, threads)
         key = tuple(sizes.values())
@@ -307,8 +302,8 @@ class Lowered:
             return plain
         steps = [x for x in plain.schedule.steps if not x.weak]
         largest = _largest(steps, sizes)
-        in_blocks = largest >= LARGE and any(
-            x.rows(sizes) * x.width(sizes) >= LARGE for x in self.program(ROWS).kernels
+        in_blocks = largest >= costs.LARGE and any(
+            x.rows(sizes) * x.width(sizes) >= costs.LARGE for x in self.program(ROWS).kernels
         )
         widest = _largest([x for x in steps if not x.leaf], sizes) * DOUBLE.itemsize
         if LEAST <= widest <= MOST:

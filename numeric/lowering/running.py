@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from numeric.lowering import derivatives, descriptions
+from numeric.lowering import costs, derivatives, descriptions
 from numeric.lowering.arguments import Call, Signature
-from numeric.lowering.blocks import LARGE
 from numeric.lowering.gathers import gathered
 from numeric.lowering.kink_checks import hit, questions
 from numeric.lowering.names import MATH, NATIVE, NUMPY, ROWS, Emitter, Options
@@ -404,7 +403,7 @@ class Programs:
             lines.append(f"operations and bytes: explain(sizes) with those of {', '.join(names)}")
         if self.flat:
             lines.append("Python floats run through math, arrays of points through NumPy")
-            lines.append(f"from {LARGE} points on, in blocks of points")
+            lines.append(f"from {costs.LARGE} points on, in blocks of points")
             if self.value.points is not None:
                 lines.append(f"in machine code from {NATIVE_LEAST} points on")
         return "\n".join(lines)

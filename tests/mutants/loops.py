@@ -311,7 +311,7 @@ _scan(
 )
 _scan(
     "long-arrays-are-computed-for-their-slices",
-    "every <= SHORT and",
+    "every <= costs.CALL and",
     "every > 0 and",
     "test_passes_parts.py::test_long_arrays_are_left_alone",
 )

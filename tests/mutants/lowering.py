@@ -236,7 +236,7 @@ _residuals(
 )
 _residuals(
     "bytes-of-shapes-do-not-count",
-    "    return max(math.prod(lengths), 1) * (1 if dtype is bool else 8)",
+    "    return max(elements(shape), 1) * (1 if dtype is bool else 8) if shape else NUMBER",
     "    return 8",
     "test_two_vectors_are_kept_rather_than_a_table_of_them",
 )
@@ -369,7 +369,7 @@ _contraction(
 )
 _contraction(
     "what-saves-nothing-is-taken-in",
-    "        if saved > _WORTH or turned:",
+    "        if saved > costs.CALLS or turned:",
     "        if taken:",
     "test_exact_order_and_small_arrays_keep_the_order",
 )
@@ -409,8 +409,8 @@ _kernels(
 )
 _source(
     "results-have-a-layout-of-their-own",
-    "size >= _WORTH and step.results[0] not in schedule.results",
-    "size >= _WORTH",
+    "size >= costs.CALLS and step.results[0] not in schedule.results",
+    "size >= costs.CALLS",
     "test_others_stay",
 )
 _source(
@@ -666,7 +666,7 @@ _rows(
 )
 _rows(
     "blocks-are-made-of-small-arrays",
-    "x.rows(sizes) * x.width(sizes) >= LARGE",
+    "x.rows(sizes) * x.width(sizes) >= costs.LARGE",
     "x.rows(sizes) * x.width(sizes) >= 1",
     "test_a_wide_result_of_small_arrays_makes_no_blocks_of_these",
 )
@@ -690,14 +690,14 @@ _rows(
 )
 _rows(
     "all-blocks-are-twice-as-large",
-    "    return 2 * rows if count > MANY * rows else rows\n",
+    "    return 2 * rows if count > costs.MANY * rows else rows\n",
     "    return 2 * rows if count > rows else rows\n",
     "test_many_blocks_are_twice_as_large",
 )
 _rows(
     "what-blas-writes-costs-nothing",
-    "cost += work / _BLAS + made if",
-    "cost += work / _BLAS if",
+    "cost += work / costs.BLAS + made if",
+    "cost += work / costs.BLAS if",
     "test_what_blas_writes_counts_as_what_numpy_writes",
 )
 _rows(
@@ -808,14 +808,14 @@ _rows(
 
 _memory(
     "blocks-that-hand-arrays-on-are-for-all-sizes",
-    "return HANDED if handed else LARGE",
-    "return LARGE",
+    "return costs.HANDED if handed else costs.LARGE",
+    "return costs.LARGE",
     "test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones",
 )
 _memory(
     "all-blocks-wait-for-larger-arrays",
-    "return HANDED if handed else LARGE",
-    "return HANDED",
+    "return costs.HANDED if handed else costs.LARGE",
+    "return costs.HANDED",
     "test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones",
 )
 _exponentials(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, kinds, names, programs
+from numeric.lowering import blocks, costs, kinds, names
 from numeric.lowering.names import Emitter
 from numeric.lowering.passes import rows
 from numeric.lowering.passes.rows import ROWS, by_rows
@@ -46,19 +46,19 @@ def small_blocks(monkeypatch):
 
 
 def set_small(monkeypatch, block=4):
-    monkeypatch.setattr(blocks, "BLOCK", block)
-    monkeypatch.setattr(programs, "LARGE", 1)
+    monkeypatch.setattr(costs, "BLOCK", block)
+    monkeypatch.setattr(costs, "LARGE", 1)
     monkeypatch.setattr(rows, "_LEAST", 1)
 
 
 def whole(F, method, *args, exact=False):
     """The results of the program that knows no blocks."""
-    large, programs.LARGE = programs.LARGE, math.inf
+    large, costs.LARGE = costs.LARGE, math.inf
     try:
         lowered = nm.lower(F.outputs, F.inputs, exact_order=exact)
         return flat(getattr(lowered, method)(*args))
     finally:
-        programs.LARGE = large
+        costs.LARGE = large
 
 
 def flat(value):
@@ -108,7 +108,7 @@ def test_blocks_have_the_bits_of_the_whole_where_no_sum_is_parted(family):
         outputs = [y for y in (f, *sd.vjp(f, xs, us)) if not sums(y)] or [sd.constant(0)]
         args = [np.asarray(p, float) for p in points] + [np.ones([int(n) for n in f.shape])]
         inputs = [*xs, us]
-        blocks.BLOCK = block
+        costs.BLOCK = block
         with np.errstate(all="ignore"):
             try:
                 found = nm.lower(outputs, inputs, exact_order=True)(*args)
@@ -117,9 +117,9 @@ def test_blocks_have_the_bits_of_the_whole_where_no_sum_is_parted(family):
             expected = whole(nm.lower(outputs, inputs), "__call__", *args, exact=True)
         same_bits(flat(found), expected)
 
-    before = blocks.BLOCK
+    before = costs.BLOCK
     run()
-    blocks.BLOCK = before
+    costs.BLOCK = before
 
 
 MODELS = {
@@ -189,7 +189,7 @@ def test_a_long_sum_is_as_accurate_as_one_in_pairs():
     F = nm.lower(sd.sum(sd.abs(x) + x), [x])
     terms = np.abs(values) + values
     # A sum in pairs rounds once a level (Higham, Accuracy and Stability, 2nd ed., section 4.2).
-    levels = math.ceil(math.log2(len(values))) + blocks.BLOCK
+    levels = math.ceil(math.log2(len(values))) + costs.BLOCK
     assert abs(F(values) - math.fsum(terms)) <= levels * EPS / 2 * math.fsum(terms)
     exact = nm.lower(sd.sum(sd.abs(x) + x), [x], exact_order=True)
     assert exact(values) == terms.sum()
@@ -265,7 +265,7 @@ def test_wide_products_that_are_only_written_are_in_no_kernel():
 
 @pytest.mark.numpy_only("its text")
 def test_a_wide_result_of_small_arrays_makes_no_blocks_of_these(monkeypatch):
-    monkeypatch.setattr(programs, "LARGE", 1000)
+    monkeypatch.setattr(costs, "LARGE", 1000)
     u, v = sd.symbol("u", 50), sd.symbol("v", 50)
     F = nm.lower(sd.reshape(sd.tanh(u) * v, (50, 1)) * sd.exp(v), [u, v])
     found = F(U := np.linspace(0, 1, 50), U + 1)
@@ -327,7 +327,7 @@ def test_explain_counts_what_a_kernel_reads_and_writes():
 
 @pytest.mark.numpy_only("its text")
 def test_programs_of_small_arrays_know_no_blocks(monkeypatch):
-    monkeypatch.setattr(programs, "LARGE", 1000)
+    monkeypatch.setattr(costs, "LARGE", 1000)
     F = nm.lower(sd.sum(sd.sin(x) * sd.cos(x)), [x])
     F(np.ones(10))
     assert "rows_1(" not in F.source
@@ -591,7 +591,7 @@ def test_the_environment_says_how_many_threads(monkeypatch):
 @pytest.mark.parametrize(("n", "many", "count"), [(48, 12, 12), (49, 12, 7), (49, 13, 13)])
 def test_many_blocks_are_twice_as_large(n, many, count, monkeypatch):
     seen = []
-    monkeypatch.setattr(blocks, "MANY", many)
+    monkeypatch.setattr(costs, "MANY", many)
     monkeypatch.setattr(blocks, "spread", lambda run, k, _: (seen.append(k), [*map(run, range(k))]))
     a = np.linspace(0, 1, n)
     np.testing.assert_allclose(nm.lower(sd.sin(x) * x, x)(a), np.sin(a) * a, rtol=1e-15)
@@ -612,7 +612,7 @@ def test_blocks_behind_the_first_are_computed_where_they_stand(at_points, monkey
         put(self, k, block, before, rows)
 
     monkeypatch.setattr(blocks._Joined, "put", put)
-    monkeypatch.setattr(blocks, "POINTS", 4)
+    monkeypatch.setattr(costs, "POINTS", 4)
     a, b = np.random.default_rng(6).normal(size=(2, 22))
 
     def formulas(u, v):

@@ -16,7 +16,7 @@ import symdiff as sd
 from benchmarks.declarations import Task
 from benchmarks.libraries import operations
 from benchmarks.workloads import WORKLOADS
-from numeric.lowering import blocks, memory
+from numeric.lowering import costs, memory
 from numeric.lowering.passes.affine import joined
 from numeric.lowering.passes.contractions import merged
 from numeric.lowering.passes.exponentials import shares
@@ -69,7 +69,7 @@ def test_value_and_gradient_of_a_million_need_their_results_and_fixed_scratch(na
     F.free_memory()
     peak, (_, gradients) = peak_of(lambda: F.value_and_grad(*args))
     results = sum(g.nbytes for g in gradients)
-    scratch = 2 * 12 * 8 * blocks.BLOCK
+    scratch = 2 * 12 * 8 * costs.BLOCK
     objects = 2**16  # tasks and results of blocks, a quarter of an array of a block
     assert results == len(inputs) * 8 * MILLION
     assert peak <= results + scratch + objects
@@ -85,7 +85,7 @@ def test_scratch_does_not_grow_with_the_arguments():
         peak, (_, gradients) = peak_of(lambda args=args: F.value_and_grad(*args))
         scratch.append(peak - sum(g.nbytes for g in gradients))
     # The sums of blocks are numbers, which lists and tasks hold.
-    assert abs(scratch[1] - scratch[0]) < 2 * 8 * blocks.BLOCK
+    assert abs(scratch[1] - scratch[0]) < 2 * 8 * costs.BLOCK
 
 
 def test_what_is_kept_is_bounded_whatever_is_called():

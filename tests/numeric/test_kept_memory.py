@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import kinds, memory, programs
+from numeric.lowering import costs, kinds, memory, programs
 from numeric.lowering.passes.lifetimes import living
 from numeric.lowering.passes.operations import singly
 from numeric.lowering.passes.reuse import spans, unseen
@@ -358,8 +358,8 @@ def test_small_and_huge_arrays_are_not_kept(monkeypatch):
 
 def test_blocks_that_hand_arrays_to_matrix_products_are_for_larger_ones(monkeypatch):
     """What is joined of blocks is new memory; arrays that are kept stay in the cache."""
-    monkeypatch.setattr(programs, "LARGE", 100)
-    monkeypatch.setattr(programs, "HANDED", 400)
+    monkeypatch.setattr(costs, "LARGE", 100)
+    monkeypatch.setattr(costs, "HANDED", 400)
     handed = sd.sum(sd.tanh(X @ W + b) @ b)
     alone = sd.sum(sd.tanh(sd.sin(v) * v + 1))
     ways = {}

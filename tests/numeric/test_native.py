@@ -12,7 +12,7 @@ from hypothesis import given
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, programs
+from numeric.lowering import costs, programs
 from numeric.lowering.native import compiler, libraries, loops, source
 from numeric.lowering.native import kernels as native
 from numeric.lowering.passes import rows
@@ -197,7 +197,7 @@ def test_bits_depend_on_the_element_alone(name, monkeypatch):
     value, gradient = nm.lower(build(), xs, backend="numpy").value_and_grad(*given)
     results = []
     for threads in (1, 2):
-        monkeypatch.setattr(blocks, "BLOCK", 64)
+        monkeypatch.setattr(costs, "BLOCK", 64)
         monkeypatch.setattr(native, "_LEAST", 64)
         found = nm.lower(build(), xs, backend="native", threads=threads).value_and_grad(*given)
         results.append(found)

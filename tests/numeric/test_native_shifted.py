@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, programs
+from numeric.lowering import costs, programs
 from numeric.lowering.native import kernels as native
 from numeric.lowering.native.loops import LANES
 from numeric.lowering.passes import rows
@@ -84,7 +84,7 @@ def test_the_sum_is_that_of_whole_arrays(kind, count, dtype, block, seed):
     arrays = drawn(inputs, axis, count, dtype, seed)
     wanted = expected(total, inputs, arrays)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK", block)
+        patch.setattr(costs, "BLOCK", block)
         for threads in (1, 2):
             F = nm.lower(total, inputs, backend="native", threads=threads)
             for _ in range(2):
@@ -118,7 +118,7 @@ def test_a_gradient_is_written_where_it_is_returned(monkeypatch):
     at = np.arange(500) % 7 - 3.0
     wanted = nm.lower(f, x).value_and_grad(at)
     for block in (LANES, 3 * LANES, 1 << 20):
-        monkeypatch.setattr(blocks, "BLOCK", block)
+        monkeypatch.setattr(costs, "BLOCK", block)
         for threads in (1, 2):
             F = nm.lower(f, x, backend="native", threads=threads)
             for _ in range(2):

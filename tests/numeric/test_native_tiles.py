@@ -7,7 +7,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, programs
+from numeric.lowering import costs, programs
 from numeric.lowering.native import compiler, libraries, source
 from numeric.lowering.native import kernels as native
 from numeric.lowering.native.loops import LANES
@@ -240,7 +240,7 @@ def test_bits_of_tiles_depend_on_the_element_alone(name, monkeypatch):
     """Not on the number of threads, or on how many functions compute a block."""
     rng = np.random.default_rng(0)
     given = arguments(name, 1000, 20, 33, lambda shape: rng.normal(size=shape))
-    monkeypatch.setattr(blocks, "BLOCK", 64)
+    monkeypatch.setattr(costs, "BLOCK", 64)
     monkeypatch.setattr(native, "_LEAST", 64)
     each = [results(lowered(name, 20, 33, threads=n), given) for n in (1, 2)]
     monkeypatch.setattr(source, "_LONG", 0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.contraction import PAIRS, plan
 from numeric.lowering.kernels.gram import gram
 from numeric.lowering.passes import contractions
@@ -180,7 +180,7 @@ def roundings(made, count):
 @pytest.mark.slow
 def test_merged_programs_have_the_value_within_the_bound_of_sums(monkeypatch):
     # Arrays are small here, and few of their contractions are matrix products.
-    monkeypatch.setattr(contractions, "_WORTH", -1)
+    monkeypatch.setattr(costs, "CALLS", -1)
     monkeypatch.setattr(contractions, "BLAS", frozenset(name for name, _ in PAIRS))
     changed = 0
 

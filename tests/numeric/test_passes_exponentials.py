@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, programs
+from numeric.lowering import blocks, costs
 from numeric.lowering.kernels import exponentials
 from numeric.lowering.kernels.exponentials import logsumexp, softmax
 from numeric.lowering.passes.exponentials import shares
@@ -100,9 +100,8 @@ def test_shares_are_those_of_interpret_within_rounding(threads, monkeypatch):
     @given(st.lists(st.lists(element, min_size=5, max_size=5), min_size=1, max_size=4), st.data())
     def run(rows, data):
         a = np.array(rows)[:, : data.draw(st.integers(1, 5))]
-        monkeypatch.setattr(blocks, "BLOCK", data.draw(st.integers(1, 7)))
-        monkeypatch.setattr(blocks, "LARGE", data.draw(st.sampled_from([1, 100])))
-        monkeypatch.setattr(programs, "LARGE", data.draw(st.sampled_from([1, 100])))
+        monkeypatch.setattr(costs, "BLOCK", data.draw(st.integers(1, 7)))
+        monkeypatch.setattr(costs, "LARGE", data.draw(st.sampled_from([1, 100])))
         with np.errstate(all="ignore"):
             value, share = F(a)
             expected = nm.interpret(y, {A: a}), nm.interpret(s, {A: a})
@@ -209,9 +208,8 @@ def test_a_long_axis_is_computed_in_blocks_with_equal_bits_for_any_threads(monke
     n = 5_000
     a = np.random.default_rng(1).normal(size=n) * 5
     whole = nm.lower(sd.logsumexp(x), x).value_and_grad(a)
-    monkeypatch.setattr(blocks, "BLOCK", 700)
-    monkeypatch.setattr(blocks, "LARGE", 1_000)
-    monkeypatch.setattr(programs, "LARGE", 1_000)
+    monkeypatch.setattr(costs, "BLOCK", 700)
+    monkeypatch.setattr(costs, "LARGE", 1_000)
     runs = []
     monkeypatch.setattr(blocks, "spread", spied(blocks.spread, runs))
     F = [nm.lower(sd.logsumexp(x), x, threads=k) for k in (1, 2, 3)]
@@ -260,8 +258,8 @@ def test_results_are_new_arrays():
 
 @pytest.mark.numpy_only("its text")
 def test_rows_of_shares_are_computed_in_one_kernel_with_what_reads_them(monkeypatch):
-    monkeypatch.setattr(programs, "LARGE", 1)
-    monkeypatch.setattr(blocks, "BLOCK", 8)
+    monkeypatch.setattr(costs, "LARGE", 1)
+    monkeypatch.setattr(costs, "BLOCK", 8)
     f = sd.sum(sd.logsumexp(A, axis=1) * sd.cos(B @ B))
     a, b = np.random.default_rng(2).normal(size=(200, 3)), np.ones(3)
     F = nm.lower(f, [A, B])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.kernels.sequences import apart
 from numeric.lowering.passes import layouts
 from numeric.lowering.schedule import schedule
@@ -72,7 +72,7 @@ def test_apart_is_the_same_array(shape, dtype):
 def test_elements_have_the_bits_of_exact_order(lengths, last, product, seed):
     """Of every shape; sums of them are within the bound of a sum in whichever order."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(layouts, "_WORTH", 0)
+        patched.setattr(costs, "CALLS", 0)
         patched.setattr(layouts, "_THIN", 1)
         rng = np.random.default_rng(seed)
         first = (*lengths, last)

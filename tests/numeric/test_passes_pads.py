@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import blocks, kinds, programs
+from numeric.lowering import costs, kinds
 from numeric.lowering.passes import rows
 from numeric.lowering.passes.padding import edges, padded
 from numeric.lowering.schedule import schedule
@@ -114,8 +114,8 @@ def test_the_sum_in_blocks_is_that_of_whole_arrays(starts, count, axis, block, s
     arrays = [rng.choice(VALUES, size=(2,) * axis + (count,)) for _ in inputs]
     expected = nm.interpret(total, dict(zip(inputs, arrays, strict=True)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK", block)
-        patch.setattr(programs, "LARGE", 1)
+        patch.setattr(costs, "BLOCK", block)
+        patch.setattr(costs, "LARGE", 1)
         patch.setattr(rows, "_LEAST", 3)
         for threads in (1, 2):
             F = nm.lower(total, inputs, threads=threads)
@@ -138,7 +138,7 @@ def test_what_slices_read_comes_back_in_one_array():
 @pytest.mark.numpy_only("its bits")
 def test_a_kernel_over_rows_writes_its_part_of_the_sum(monkeypatch):
     """What it returns is the gradient, and no array that has to be added to another one."""
-    monkeypatch.setattr(programs, "LARGE", 1)
+    monkeypatch.setattr(costs, "LARGE", 1)
     monkeypatch.setattr(rows, "_LEAST", 3)
     x = sd.symbol("x", "n")
     F = nm.lower(sd.sum((x[1:] - x[:-1] ** 2) ** 2 + sd.cos(x[:-1])), [x])

@@ -5,7 +5,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.loops import loop
 from numeric.lowering.passes import parts
 from numeric.lowering.schedule import schedule
@@ -45,7 +45,7 @@ def test_functions_of_slices(name):
 
 
 def test_long_arrays_are_left_alone():
-    w = sd.symbol("w", parts.SHORT + 2)
+    w = sd.symbol("w", costs.CALL + 2)
     n = sd.symbol("n_", "n")
     for x in (w, n):
         before = schedule([sd.tanh(x[1:]) * sd.tanh(x[:-1])], [x])

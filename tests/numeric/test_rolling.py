@@ -17,7 +17,7 @@ import pytest
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.names import MATH, NUMPY
 from numeric.lowering.passes import rolling, unrolling
 from numeric.lowering.passes.rolling import rolled
@@ -30,7 +30,7 @@ EPS = np.finfo(float).eps
 def always(monkeypatch):
     """Groups of two are rolled, whatever it costs, and no array is unrolled."""
 
-    class Eager(rolling.Costs):
+    class Eager(costs.Costs):
         least = 2
 
         def of_groups(self, *_):
@@ -40,8 +40,8 @@ def always(monkeypatch):
     monkeypatch.setattr(rolling, "LEAST", 1)
     monkeypatch.setattr(rolling, "LONG", 5)
     monkeypatch.setattr(rolling, "_GAIN", 10**6)
-    monkeypatch.setattr(rolling, "FLOATS", Eager(1, 1))
-    monkeypatch.setattr(rolling, "ARRAYS", Eager(1, 1))
+    monkeypatch.setattr(costs, "FLOATS", Eager(1, 1))
+    monkeypatch.setattr(costs, "ARRAYS", Eager(1, 1))
 
 
 def rosenbrock(xs):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import numeric as nm
-from numeric.lowering import blocks, memory, programs, running
+from numeric.lowering import costs, memory, programs
 from numeric.lowering.passes import rolling, rows, unrolling
 from numeric.lowering.printers import kept
 from numeric.lowering.printers.rows import RowsPrinter
@@ -58,10 +58,9 @@ class Way:
         """Run programs this way that are written and run for the first time inside the context."""
         with pytest.MonkeyPatch.context() as patch:
             large = 1 if self.block else math.inf
-            for module in (blocks, programs, running):
-                patch.setattr(module, "LARGE", large)
-            patch.setattr(programs, "HANDED", large)
-            patch.setattr(blocks, "BLOCK", self.block)
+            patch.setattr(costs, "LARGE", large)
+            patch.setattr(costs, "HANDED", large)
+            patch.setattr(costs, "BLOCK", self.block)
             patch.setattr(rows, "_LEAST", 1)
             patch.setattr(RowsPrinter, "crossing", 0)
             for module in (memory, programs, kept):

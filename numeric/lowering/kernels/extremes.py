@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from numeric.lowering import costs
 from numeric.warnings_off import SILENCE, noise, set_noise
 
-_BLOCK = 2**15  # elements that stay in the cache
 _FEW = 8  # columns of which products of matrices are faster than sums by place
 _PLACES: dict[str, Any] = {"max": np.argmax, "min": np.argmin}
 
@@ -91,7 +91,7 @@ def _places(name: str, x: np.ndarray, values: np.ndarray) -> np.ndarray | None:
     if not x.size or np.isnan(values).any():
         return None
     found = np.empty(len(x), np.intp)
-    count = max(1, _BLOCK // x.shape[1])
+    count = max(1, costs.BLOCK // x.shape[1])
     for start in range(0, len(x), count):
         rows = slice(start, start + count)
         # Each row has one at least.

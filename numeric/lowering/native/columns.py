@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from numeric.lowering import costs
 from numeric.lowering.native.loops import LANES
 from numeric.lowering.native.source import (
     EMPTY,
@@ -39,7 +40,6 @@ WIDE = 8
 
 _WASTE = 0.25  # how many of them may be computed twice
 _BLOCK = 2048  # elements that are computed in one block, where 8 to 64 rows have so many
-_NOMINAL = 1024  # the length that a symbolic axis counts for
 
 
 class Columns(NamedTuple):
@@ -94,7 +94,7 @@ def columns(of: Loops) -> Columns | None:
         last = len(x.shape) - (x.axis < len(x.shape))
         size = 1.0
         for dim in x.shape:
-            size *= dim if isinstance(dim, int) else _NOMINAL
+            size *= costs.length(dim)
         for k, dim in enumerate(x.shape):
             if dim != 1:
                 length[root((x.value, k))] = dim

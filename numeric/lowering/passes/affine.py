@@ -11,7 +11,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.contraction import plan
 from symdiff import opaque_ops
 from symdiff.graph import ops
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Dim
     from symdiff.graph.number import Number
 
-_NOMINAL = 1024  # the length that a symbolic axis counts for
 _LARGE = 2**14  # elements that are worth joining operands for
 
 
@@ -152,5 +151,5 @@ def _inner(step: Step, steps: Sequence[Step]) -> float:
 
 def _pays(shape: Sequence[Dim], inner: Dim, passes: int) -> bool:
     """Whether joining operands costs less than the passes over the product that it saves."""
-    n, k, d = (dim if isinstance(dim, int) else _NOMINAL for dim in (*shape, inner))
+    n, k, d = map(costs.length, (*shape, inner))
     return passes > 1 and math.prod((n, k)) >= _LARGE and (n + k) * (d + 2) < n * k * (passes - 1)

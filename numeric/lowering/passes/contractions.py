@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.contraction import BLAS, plan
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from symdiff.graph.axes import Word
     from symdiff.graph.node import Dim, Op, Shape
 
-_NOMINAL = 256  # the length that a symbolic axis counts for
-_BLAS = 8  # multiplications that BLAS does while NumPy writes one element
-_WORTH = 4096  # elements that NumPy writes in the time of a few calls: less is nothing
 _OPERANDS = 6  # what one contraction takes in, at most
 
 
@@ -163,20 +160,20 @@ class _Merging:
             if tried is None:
                 continue
             within, inside = tried
-            costs = self._cost(within)
-            less = cost + sum([self._cost_of(v) for v in inside]) - costs
+            inside_cost = self._cost(within)
+            less = cost + sum([self._cost_of(v) for v in inside]) - inside_cost
             if less >= 0:
                 taken += inside
-                term, cost, saved = within, costs, saved + less
+                term, cost, saved = within, inside_cost, saved + less
                 places = list(range(len(term.values)))
         turned = False
         if len(taken) == 1:
             # A matrix times itself is symmetric.  Others are written row by row, and what computes
             # with them and with arrays of the other order jumps through one of both.
-            large = self._size(term.out) > _WORTH
+            large = self._size(term.out) > costs.CALLS
             gram = isinstance(self.steps[taken[0]].kind, kinds.Gram)
             turned = gram or (large and len(step.operands) == 1)
-        if saved > _WORTH or turned:
+        if saved > costs.CALLS or turned:
             self.dropped.update(taken)
             self.steps[step.results[0]] = self._step(term, step)
 
@@ -301,7 +298,7 @@ class _Merging:
 
     def _size(self, letters: Iterable[int]) -> int:
         dims = [self.length[k] for k in {*letters}]
-        return math.prod([dim if isinstance(dim, int) else _NOMINAL for dim in dims])
+        return costs.elements(dims)
 
     def _by_blas(self, term: Term) -> bool:
         op, shapes = self._op(term), [self._shape(v) for v in term.values]
@@ -311,17 +308,17 @@ class _Merging:
         """In elements that NumPy writes."""
         if self._weighted(term) is not None:
             letters = [k for word in term.words for k in word]
-            return self._size(term.words[0]) + self._size(letters) / (2 * _BLAS)
+            return self._size(term.words[0]) + self._size(letters) / (2 * costs.BLAS)
         cost, length = 0.0, dict[int, int]()
         op, shapes = self._op(term), [self._shape(v) for v in term.values]
         for word, shape in zip(op.letters, shapes, strict=True):
             for k, dim in zip(word, shape, strict=True):
-                length[k] = dim if isinstance(dim, int) else _NOMINAL
+                length[k] = costs.length(dim)
         for stage in plan(op, shapes).stages:
             if stage.kind not in ("view", "diagonal", "identity"):
                 work = math.prod([length[k] for k in {k for word in stage.words for k in word}])
                 made = math.prod([length[k] for k in stage.out])
-                cost += work / _BLAS + made if stage.kind in BLAS else work
+                cost += work / costs.BLAS + made if stage.kind in BLAS else work
         return cost
 
     def _cost_of(self, v: int) -> float:
@@ -348,7 +345,7 @@ class _Merging:
             v = self.steps[v].operands[place]
             ways.append((self._elements(v), len(path), v))
         least, depth, v = min(ways)
-        if ways[0][0] - least <= _WORTH:
+        if ways[0][0] - least <= costs.CALLS:
             return
         made = step._replace(
             operands=(v,), shapes=(self._shape(v),), results=(len(self.steps),), weak=False
@@ -377,8 +374,7 @@ class _Merging:
         return min(range(len(operands)), key=lambda k: self._elements(operands[k]))
 
     def _elements(self, v: int) -> int:
-        shape = self._shape(v)
-        return math.prod([dim if isinstance(dim, int) else _NOMINAL for dim in shape])
+        return costs.elements(self._shape(v))
 
     def _add(self, made: Step, before: Step) -> None:
         """Put a new step before one of the schedule."""

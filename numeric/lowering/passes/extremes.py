@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from symdiff import opaque_ops
 from symdiff.graph import number, ops
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from numeric.lowering.steps import Schedule, Step
     from symdiff.graph.number import Number
-
-_NOMINAL = 1024  # the length that a symbolic axis counts for
-_LEAST = 2**12  # elements of the matrix
 
 
 class Reading(NamedTuple):
@@ -101,7 +98,7 @@ class _Extremes:
         """What a selection ``where(ties, g/m, 0)`` is, where m counts the ties of a row."""
         if not self._is(step, "where") or len(step.shapes[0]) != 2 or step.dtypes != (float,):
             return None
-        if _size(step) < _LEAST or not self._is_number(step.operands[2], 0):
+        if costs.elements(step.shapes[0]) < costs.CALLS or not self._is_number(step.operands[2], 0):
             return None
         ties = step.operands[0]
         scale = Fraction(1)
@@ -235,8 +232,3 @@ class _Extremes:
 
     def _is_number(self, v: int, value: int) -> bool:
         return self._steps[v].kind == kinds.Number(value)
-
-
-def _size(step: Step) -> int:
-    n, k = (dim if isinstance(dim, int) else _NOMINAL for dim in step.shapes[0])
-    return n * k

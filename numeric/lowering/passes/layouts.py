@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.steps import Step
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _SHORT = 7  # lengths that make bad inner loops; of eight and more NumPy sums by another rule
 _THIN = 4  # how many times as large the result is
-_WORTH = 4096  # elements of the result
 
 
 def apart(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
@@ -66,7 +65,7 @@ def _is_bad(step: Step, schedule: Schedule) -> bool:
     if not isinstance(shape[-1], int) or not 1 < shape[-1] <= _SHORT:
         return False
     size = _size(shape)
-    return size is not None and size >= _WORTH and step.results[0] not in schedule.results
+    return size is not None and size >= costs.CALLS and step.results[0] not in schedule.results
 
 
 def _stretched(step: Step, steps: Sequence[Step], numbers: Sequence[bool]) -> list[int]:

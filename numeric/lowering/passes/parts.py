@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.steps import Writing
 from symdiff.graph import ops
 from symdiff.scalars.vocabulary import FACTS
@@ -18,9 +18,6 @@ from symdiff.scalars.vocabulary import FACTS
 if TYPE_CHECKING:
     from numeric.lowering.steps import Schedule, Step
     from symdiff.graph.node import Dtype, Shape
-
-SHORT = 1024
-"""Elements of an array up to which a call costs more than they do."""
 
 # Functions whose partials are finite for all numbers are finite, too.
 _TOTAL = frozenset(
@@ -74,7 +71,7 @@ def of_whole(schedule: Schedule) -> Schedule:
 def _is_worth(layout: tuple[Shape, Dtype], steps: list[Step]) -> bool:
     shape, dtype = layout
     read, every = sum(_size(step.shapes[0]) for step in steps), _size(shape)
-    return len(steps) > 1 and dtype is float and every <= SHORT and 2 * read >= every
+    return len(steps) > 1 and dtype is float and every <= costs.CALL and 2 * read >= every
 
 
 def _size(shape: Shape) -> float:

@@ -7,7 +7,7 @@ from collections import deque
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.passes.rolling import LEAST
 from numeric.lowering.schedule import schedule
 from symdiff.graph import ops
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from numeric.lowering.steps import Schedule, Step
     from symdiff.graph.expr import Expr
-    from symdiff.graph.node import Dtype, Shape
 
 # Recomputed rather than kept: they cost about as much as reading a kept value.
 _CHEAP = frozenset(op for name, op in PRIMITIVES.items() if FACTS[name].cheap)
@@ -28,8 +27,6 @@ _PLAIN = kinds.Sum, kinds.Product, kinds.Quotient, kinds.Monomial, kinds.Strong,
 _RUN = 3
 # Above so many candidates the cut is found greedily, in linear time.
 _CANDIDATES = 1500
-_NOMINAL = 64  # the length that a symbolic axis counts for
-_SCALAR = 64  # bytes: it is an object, and is handed over by itself
 
 
 def cheap(step: Step) -> bool:
@@ -44,13 +41,6 @@ def cheap(step: Step) -> bool:
                 return len(step.op.letters) <= 1 and not step.op.sums
             return isinstance(step.op, ops.Reshape | ops.Slice | ops.Flip)
     return isinstance(step.kind, _PLAIN)
-
-
-def _bytes(shape: Shape, dtype: Dtype) -> int:
-    if not shape:
-        return _SCALAR
-    lengths = (dim if isinstance(dim, int) else _NOMINAL for dim in shape)
-    return max(math.prod(lengths), 1) * (1 if dtype is bool else 8)
 
 
 def residuals(
@@ -145,7 +135,8 @@ def _cut(
             if x not in candidates:
                 candidates[x] = None
                 stack.append(x)
-    weights = {v: _bytes(*steps[v].layout(v)) * (2 if v in copied else 1) for v in candidates}
+    sizes = {v: costs.size_in_bytes(*steps[v].layout(v)) for v in candidates}
+    weights = {v: size * (2 if v in copied else 1) for v, size in sizes.items()}
     if len(candidates) <= _CANDIDATES:
         return _minimal_cut(list(candidates), weights, network, targets)
     sources = {v for v in candidates if v not in network}

@@ -11,10 +11,9 @@ these are sums of arrays, which NumPy adds up in another order, within a smaller
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.passes.lanes import ROWS, Writer, is_free
 from numeric.lowering.steps import Step
 from symdiff.graph import ops
@@ -49,13 +48,15 @@ def rolled(schedule: Schedule, floats: bool, exact_order: bool = False) -> Sched
     read = _Reading(schedule, exact_order)
     if len(read.scalars) < LEAST:
         return schedule
-    costs = FLOATS if floats else ARRAYS
-    plan = _grouped(read, costs.least)
-    plain = costs.of_program(schedule)
-    if costs.of_groups(read, plan) > plain:
+    prices = costs.FLOATS if floats else costs.ARRAYS
+    plan = _grouped(read, prices.least)
+    plain = prices.of_program(schedule)
+    groups = [len(group.values) for group in plan if group.together]
+    apart = [v for group in plan if not group.together for v in group.values if v in read.scalars]
+    if prices.of_groups(len(read.totals), groups, len(apart)) > plain:
         return schedule
     found = Writer(schedule, read, floats).written(plan)
-    return found if costs.of_program(found) < _GAIN * plain else schedule
+    return found if prices.of_program(found) < _GAIN * plain else schedule
 
 
 class Assembly(NamedTuple):
@@ -410,80 +411,3 @@ def _needs(read: _Reading) -> Iterable[tuple[int, Sequence[int]]]:
             made = read.assemblies[v]
             rest = () if made.rest is None else (made.rest,)
             yield v, [base[x] for x in (*made.parts, *rest)]
-
-
-# What is paid for ---------------------------------------------------------------------------------
-
-
-class Costs(NamedTuple):
-    """Microseconds, as far as a choice needs them.
-
-    ``scalar``: of arithmetic of two scalars; ``function``: of a function of one.  ``call``: of a
-    call of NumPy, apart from its elements; ``element``: of each of these; ``read``: of an element
-    that is taken out of an array.
-    """
-
-    scalar: float
-    function: float
-    call: float = 0.45
-    element: float = 0.0008
-    read: float = 0.04
-
-    @property
-    def least(self) -> int:
-        """How many scalar steps are worth one over arrays."""
-        return math.ceil(3 * self.call / self.scalar)
-
-    def of_groups(self, read: _Reading, plan: Sequence[Group]) -> float:
-        """What a plan takes at least."""
-        found = self.call * len(read.totals)
-        for group in plan:
-            if group.together:
-                found += self.call + self.element * len(group.values)
-            else:
-                found += self.scalar * sum([v in read.scalars for v in group.values])
-        return found
-
-    def of_program(self, schedule: Schedule) -> float:
-        """What the steps of a schedule take."""
-        returned = frozenset(schedule.results)
-        found = 0.0
-        for step in schedule.steps:
-            if step.kind.elementwise:
-                found += self._of(step)
-            elif isinstance(step.kind, kinds.Element) and step.results[0] in returned:
-                found += self.read / 2  # with others, as a list
-            elif isinstance(step.kind, kinds.Stack) and step.operands == schedule.params:
-                found += self.call + self.read / 8 * len(step.operands)
-            else:
-                found += self._of(step)
-        return found
-
-    def _of(self, step: Step) -> float:
-        shape, kind, count = step.shapes[0], step.kind, len(step.operands)
-        if step.weak or kind.leaf:
-            return 0
-        if not kind.elementwise and isinstance(kind, _READS):
-            return self.read
-        of_array = not kind.elementwise and isinstance(kind, kinds.ByKernel)
-        if not shape and not of_array:
-            function = isinstance(kind, kinds.Pointwise)
-            return self.function if function else self.scalar * max(count, 2) / 2
-        found = self.call + self.element * _elements(shape)
-        if isinstance(kind, kinds.Stack):
-            return found + self.read * count
-        if not of_array:
-            return found * max(count - 1, 1)
-        if isinstance(step.op, ops.Slice) or _is_unit(shape):
-            return self.call / 4
-        if isinstance(step.op, ops.Concat | ops.Contract | ops.Unslice):
-            return 2 * found + self.call / 4 * count
-        return 2 * found
-
-
-def _elements(shape: Shape) -> int:
-    return math.prod([dim for dim in shape if isinstance(dim, int)])
-
-
-_READS = kinds.Element, kinds.PartOfSlice
-FLOATS, ARRAYS = Costs(0.02, 0.05), Costs(0.09, 0.5)

@@ -13,10 +13,9 @@ its axis is the letter, and read *whole* elsewhere; it may be both.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.contraction import BLAS, plan
 from numeric.lowering.steps import Schedule, Step
 from symdiff.graph import ops
@@ -34,11 +33,8 @@ ROWS = LengthLetter("rows")
 """The length of the axis in a kernel: that of a block."""
 
 _ALONE = kinds.Pointwise, kinds.Monomial, kinds.Softmax  # a kernel may be of one of these
-_NOMINAL = 1024  # the length that a symbolic axis counts for
 _LEAST = 64  # rows that are worth a loop
-CROSSING = 2  # what it costs to write an element in one kernel and to read it in another
 _WIDE = 8  # times its operands, a product has elements that are worth no block
-_WORK = 10  # sums and products that a function of elements costs
 _TRIED = 4  # axes that are tried, those along which most is computed
 _KERNELS = 4  # passes over one schedule: each finds the kernels of one axis
 
@@ -103,7 +99,7 @@ def by_rows(
     numbers: Sequence[bool],
     exact: bool = False,
     able: Able = always,
-    crossing: float = CROSSING,
+    crossing: float = costs.CROSSING,
     worth: float = 0,
 ) -> Schedule:
     """The schedule with kernels in the place of the steps that they compute.
@@ -353,16 +349,16 @@ class _Axes:
                 if weight and (not isinstance(dim, int) or dim >= _LEAST):
                     rows = self._class[v, k]
                     work[rows] = work.get(rows, 0) + weight
-                    length[rows] = dim if isinstance(dim, int) else _NOMINAL
+                    length[rows] = costs.length(dim)
         return sorted(work, key=lambda c: (-work[c], -length[c], c))[:_TRIED]
 
     def size(self, v: int) -> int:
         """How many elements a value has, more or less."""
-        return math.prod([dim if isinstance(dim, int) else _NOMINAL for dim in self.shape(v)])
+        return costs.elements(self.shape(v))
 
     def work(self, v: int) -> int:
         """What it takes to compute a value, in sums of two numbers."""
-        return self.size(v) * (_WORK if self.steps[v].kind.heavy else 1)
+        return self.size(v) * (costs.FUNCTION if self.steps[v].kind.heavy else 1)
 
 
 # Kernels ------------------------------------------------------------------------------------------

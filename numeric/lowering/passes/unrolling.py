@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering import kinds
-from numeric.lowering.passes.rolling import ARRAYS, FLOATS
+from numeric.lowering import costs, kinds
 from numeric.lowering.steps import Schedule, Step, Writing
 from symdiff.graph import ops
 
@@ -47,15 +46,15 @@ def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
     shapes = [known[v].shapes[0] for v in schedule.params]
     if not all(map(_is_tiny, shapes)) or sum(map(_size, shapes)) > ELEMENTS:
         return None
-    price = ARRAYS.of_program(instead)
+    price = costs.ARRAYS.of_program(instead)
     if price < WORTH:
         return None
     writer = _Writer(schedule)
     for step in schedule.steps:
-        if not writer.write(step) or len(writer.steps) > price / FLOATS.scalar:
+        if not writer.write(step) or len(writer.steps) > price / costs.FLOATS.scalar:
             return None
     found = writer.written()
-    return found if FLOATS.of_program(found) < _GAIN * price else None
+    return found if costs.FLOATS.of_program(found) < _GAIN * price else None
 
 
 def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
@@ -68,10 +67,10 @@ def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
     shapes = [known[v].shapes[0] for v in schedule.params]
     if not all(_is_tiny(x, most) for x in shapes) or sum(map(_size, shapes)) > most:
         return None
-    price = ARRAYS.of_program(schedule)
+    price = costs.ARRAYS.of_program(schedule)
     writer = _Writer(schedule, whole=True, most=most)
     for step in schedule.steps:
-        if not writer.write(step) or len(writer.steps) > price / FLOATS.scalar:
+        if not writer.write(step) or len(writer.steps) > price / costs.FLOATS.scalar:
             return None
     return writer.of_elements()
 

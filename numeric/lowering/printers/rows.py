@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.blocks import Rows
 from numeric.lowering.contracted import einsum_text
 from numeric.lowering.contraction import plan
 from numeric.lowering.passes.contractions import summed_first
-from numeric.lowering.passes.rows import CROSSING, Able, always, by_rows
+from numeric.lowering.passes.rows import Able, always, by_rows
 from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.printers.printer import possible_numbers
@@ -48,7 +48,7 @@ class RowsPrinter(NumPyPrinter):
     """
 
     kind: ClassVar[str] = "rows"
-    crossing: ClassVar[float] = CROSSING
+    crossing: ClassVar[float] = costs.CROSSING
     worth: ClassVar[float] = 0
 
     def __init__(self, emitter: Emitter, schedule: Schedule) -> None:
