@@ -357,7 +357,7 @@ def with_flags(*changed):
     kept = [x for x in known.flags if x != "-march=native"]
     flags = (*kept, *changed)
     text = "int works(void) { return 1; }"
-    return known._replace(flags=flags) if compiler._links(known.command, flags, text) else None
+    return known._replace(flags=flags, wide=True) if compiler._links(known.command, flags, text) else None
 
 
 REGISTERS = {  # the numbers of a piece, for each precision
