@@ -3,7 +3,7 @@
 Lengths that a program does not know, calls and operations of NumPy in elements that it writes in
 the same time, sizes of caches, and microseconds of steps.  ``python -m benchmarks.costs`` measures
 each of them on another machine.  Limits of effort, of memory and of what a compiler takes stay
-where they are used: they are no costs.
+where they are used, for they are no costs, and so do thresholds that one pass alone has.
 """
 
 from __future__ import annotations

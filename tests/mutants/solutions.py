@@ -211,8 +211,8 @@ _solution(
 )
 _solution(
     "unit-arrays-are-full-of-ones",
-    "found = _named([self.number(0)] * _size(shape), shape)",
-    "found = _named([self.number(1)] * _size(shape), shape)",
+    "found = _named([self.number(0)] * costs.elements(shape), shape)",
+    "found = _named([self.number(1)] * costs.elements(shape), shape)",
     "test_slopes_of_arrays_by_arrays_are_floats",
 )
 _solution(

@@ -73,13 +73,13 @@ class Way:
                 patch.setattr(rolling, "LONG", 5)
                 patch.setattr(rolling, "_GAIN", math.inf)
                 for name in ("FLOATS", "ARRAYS"):
-                    patch.setattr(rolling, name, _Free(1, 1))
+                    patch.setattr(costs, name, _Free(1, 1))
             else:
                 patch.setattr(rolling, "LEAST", math.inf)
             yield
 
 
-class _Free(rolling.Costs):
+class _Free(costs.Costs):
     """Costs by which groups of two are worthwhile."""
 
     least = 2

@@ -8,14 +8,13 @@ or elements taken one by one.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from numeric.lowering import kinds
+from numeric.lowering import costs, kinds
 from numeric.lowering.arithmetic import divisor, weak
 from numeric.lowering.steps import Schedule, Step, Writing
 from symdiff.graph import ops
@@ -39,11 +38,6 @@ _SUM_ROWS = ops.contract_op(((0, 1),), (1,), (), (False,))
 _DOT = ops.contract_op(((0,), (0,)), (), (), (False, False))
 # As many scalar parameters as this are one array of their own.
 PACKED = 17
-
-
-def elements(shape: Shape) -> int:
-    """How many elements an array has whose axes have numbers as lengths."""
-    return math.prod([dim for dim in shape if isinstance(dim, int)])
 
 
 def is_free(c: Number) -> bool:
@@ -84,7 +78,7 @@ class Writer(Writing):
         for v, (array, place) in read.elements.items():
             if array not in self.owners:
                 shape, _ = read.definitions[array].layout(array)
-                self.owners[array] = self._owned(None, elements(shape))
+                self.owners[array] = self._owned(None, costs.elements(shape))
                 self._flat[self.owners[array]] = array
             self.addresses[v] = self.starts[self.owners[array]] + place
 
@@ -388,7 +382,7 @@ class Writer(Writing):
         if made.places is None:
             found = self._gather(np.concatenate([self._all(x) for x in made.parts]))
         else:
-            length = elements(shape)
+            length = costs.elements(shape)
             at = self._located(made.parts)
             if length > len(at):
                 zero = self._owned(self._constant(np.zeros(1)), 1)
@@ -414,12 +408,12 @@ class Writer(Writing):
         """The addresses of a scalar, or of all elements of an array."""
         read = self.read
         if v in read.numbers:  # it stands for an array
-            return np.repeat(self._located([v]), elements(read.numbers[v].shapes[0]))
+            return np.repeat(self._located([v]), costs.elements(read.numbers[v].shapes[0]))
         if v in read.scalars or v in read.elements or v in read.totals:
             return self._located([v])
         if v not in self.owners:
             shape, _ = self.layouts[v]
-            self.owners[v] = self._owned(None, elements(shape))
+            self.owners[v] = self._owned(None, costs.elements(shape))
             self._flat[self.owners[v]] = v
         k = self.owners[v]
         return np.arange(self.starts[k], self.starts[k] + self.lengths[k])

@@ -44,7 +44,7 @@ def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
     """
     known = schedule.definitions()
     shapes = [known[v].shapes[0] for v in schedule.params]
-    if not all(map(_is_tiny, shapes)) or sum(map(_size, shapes)) > ELEMENTS:
+    if not all(map(_is_tiny, shapes)) or sum(map(costs.elements, shapes)) > ELEMENTS:
         return None
     price = costs.ARRAYS.of_program(instead)
     if price < WORTH:
@@ -65,7 +65,7 @@ def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
     """
     known = schedule.definitions()
     shapes = [known[v].shapes[0] for v in schedule.params]
-    if not all(_is_tiny(x, most) for x in shapes) or sum(map(_size, shapes)) > most:
+    if not all(_is_tiny(x, most) for x in shapes) or sum(map(costs.elements, shapes)) > most:
         return None
     price = costs.ARRAYS.of_program(schedule)
     writer = _Writer(schedule, whole=True, most=most)
@@ -76,11 +76,7 @@ def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
 
 
 def _is_tiny(shape: Shape, most: int = ELEMENTS) -> bool:
-    return all(isinstance(dim, int) for dim in shape) and 0 < _size(shape) <= most
-
-
-def _size(shape: Shape) -> int:
-    return math.prod([dim for dim in shape if isinstance(dim, int)])
+    return all(isinstance(dim, int) for dim in shape) and 0 < costs.elements(shape) <= most
 
 
 class _Writer(Writing):
@@ -205,7 +201,7 @@ class _Writer(Writing):
         return self._summed(terms) if terms else self.number(0)
 
     def _elements(self, v: int, shape: Shape, dtype: Dtype) -> NDArray[Any]:
-        first, count = self.length, _size(shape)
+        first, count = self.length, costs.elements(shape)
         if count == 1:
             return _named([self.new(kinds.Element(0), None, (v,), (), dtype)], shape)
         self.length += count
@@ -248,7 +244,7 @@ class _Writer(Writing):
         sums = [self._summed(row) for row in terms]
         if len(out) == len(op.out):
             return _named(sums, shape)
-        found = _named([self.number(0)] * _size(shape), shape)
+        found = _named([self.number(0)] * costs.elements(shape), shape)
         places = itertools.product(*[range(lengths[k]) for k in out])
         for place, v in zip(places, sums, strict=True):
             at = dict(zip(out, place, strict=True))
