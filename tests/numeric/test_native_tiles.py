@@ -357,7 +357,8 @@ def with_flags(*changed):
     kept = [x for x in known.flags if x != "-march=native"]
     flags = (*kept, *changed)
     text = "int works(void) { return 1; }"
-    return known._replace(flags=flags, wide=True) if compiler._links(known.command, flags, text) else None
+    works = compiler._links(known.command, flags, text)
+    return known._replace(flags=flags, wide=True) if works else None
 
 
 REGISTERS = {  # the numbers of a piece, for each precision
