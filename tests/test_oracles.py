@@ -256,6 +256,25 @@ def test_rounding_does_not_hide_a_singular_matrix(field):
         )
 
 
+@pytest.mark.parametrize("check", [oracles.check_high, oracles.check_complex_step])
+def test_products_of_no_elements_are_numbers_of_the_field(check):
+    """A third, from an empty product: in floats, it differs in the 17th digit."""
+    case = program((1,), ("slice", ((1, None, 1),)), ("prod", 0), ("bounded",))
+    case = Program(case.shapes, (*case.steps, Step("mul", (0, 3)), Step("mul", (4, 4))))
+    check(case, [ratio(1)])
+
+
+# solve(A, A) in floats: exact at the first matrix and rounded next to it; the differences from the
+# second meet a singular matrix.
+@pytest.mark.parametrize(
+    "matrix",
+    [[[-6, 6, -4], [-6, -6, 2], [5, -2, 2]], [[-7, 7, 7], [-7, 8, 7], [-3, -8, 2]]],
+)
+def test_differences_next_to_exact_values_and_singular_matrices(matrix):
+    case = Program(((3, 3),), (Step("solve", (0, 0)), Step("scale", (1,), (2,)), Step("inv", (2,))))
+    oracles.check_differences(case, [np.array(matrix) * Fraction(1, 7)])
+
+
 def test_rounding_does_not_hide_a_tie():
     with mp.workdps(oracles.DIGITS), pytest.raises(oracles.Tie):
         oracles._strictly_less(mp.mpf(1) / 49 * 49, mp.mpf(1) - mp.eps)

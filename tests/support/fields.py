@@ -37,11 +37,16 @@ class Field:
     choose: Callable[[Any, Any, Any], Any]
 
     def array(self, values: Any) -> Array:
-        """Return ``values`` (scalars of the field) as an array, also if it is a single scalar."""
-        if isinstance(values, np.ndarray):
-            return values
-        out = np.empty((), self.dtype)
-        out[()] = values
+        """Return ``values`` (scalars of the field, or integers) as an array of the field's scalars.
+
+        NumPy's units and its sums and products of no elements are integers of Python, whose
+        quotients are floats.
+        """
+        out = np.empty(np.shape(values), self.dtype)
+        out[...] = values
+        for place, value in np.ndenumerate(out):
+            if isinstance(value, int):
+                out[place] = self.number(Fraction(value))
         return out
 
     def numbers(self, values: Any) -> Array:
