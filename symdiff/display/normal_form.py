@@ -708,18 +708,22 @@ def _product(a: Monomial, b: Monomial) -> Term:
 
 
 def _write_absolute(powers: dict[Expr, Exponent]) -> None:
-    """Write x*sign(x) as abs(x), and for symbols abs(x)*sign(x) as x; both hold at 0, too."""
+    """Write x*sign(x) as abs(x), and for symbols abs(x)*sign(x) as x; both hold at 0, too.
+
+    In denominators, too: 1/(x*sign(x)) is 1/abs(x), and neither has a value at 0.
+    """
     for sign in [x for x in powers if x.op is _SIGN]:
         (x,) = sign.args
         absolute = primitive("abs", x)
         swaps = {absolute: x, x: absolute} if is_symbol(x) else {x: absolute}
-        while powers[sign] >= 1:
-            base = next((y for y in swaps if powers.get(y, 0) >= 1), None)
+        one = 1 if powers[sign] > 0 else -1
+        while powers[sign] * one >= 1:
+            base = next((y for y in swaps if powers.get(y, 0) * one >= 1), None)
             if base is None:
                 break
-            powers[sign] -= 1
-            powers[base] -= 1
-            _multiply_in(powers, swaps[base], 1)
+            powers[sign] -= one
+            powers[base] -= one
+            _multiply_in(powers, swaps[base], one)
 
 
 def _multiplied_out(a: Terms, b: Terms) -> Terms:

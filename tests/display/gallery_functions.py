@@ -10,6 +10,7 @@ FUNCTIONS = table(
         "absolute_product": ("x", lambda x: sd.diff(x * abs(x), x), "2*abs(x)", None),
         "absolute_cube": ("x", lambda x: sd.diff(abs(x) ** 3, x), "3*x*abs(x)", None),
         "absolute_cube_twice": ("x", lambda x: sd.diff(abs(x) ** 3, x, 2), "6*abs(x)", None),
+        "absolute_below": ("x, y", lambda x, y: x / y / sd.sign(y), "x/abs(y)", None),
         "absolute_difference": (
             "x, a",
             lambda x, a: sd.diff((x - a) * abs(x - a), x),
