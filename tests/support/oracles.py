@@ -9,10 +9,9 @@ adjoint         <u, J v> = <J' u, v>, exactly where the program is rational
 orders          partial derivatives up to order 3 against ``mpmath.diff`` at 50 digits
 high            Jacobians and Hessians by differences at 100 and 150 digits
 complex step    the imaginary part of f(x + ih) / h at 100 digits
-differences     Richardson-extrapolated central differences in floats, judged by their own
-                estimate of the error
+differences     the Jacobian in floats against Richardson-extrapolated central differences at 50
+                digits, judged by their own estimate of the error
 
-Each raises AssertionError, naming the program and both values, where they disagree.
 Each raises AssertionError with the program and both values where they disagree.
 """
 
