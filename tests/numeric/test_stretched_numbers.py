@@ -66,6 +66,7 @@ def built(xp, inputs, operands, pairs, use):
 def test_no_shape_is_lost(use):
     @sample(25)
     @example([(1, "1/m", "plus 7"), (0, "symbol", "as it is")], ["multiply"] * 3)
+    @example([(0, x, "square over a square") for x in ("symbol", "n")], ["maximum"] * 3)
     @given(
         st.lists(OPERAND, min_size=1, max_size=3), st.lists(st.sampled_from([*PAIRS]), min_size=3)
     )
@@ -75,7 +76,8 @@ def test_no_shape_is_lost(use):
         f = built(sd, symbols, operands, pairs, use)
         F = nm.lower([f, *sd.grad(sd.sum(f * f), symbols)], symbols)
         for n, m in ((1, 1), (1, 3), (3, 1), (2, 3)):
-            at = np.linspace(-1, 2, n), np.linspace(2, 0.5, m)
+            # No tie: at 2 and a length of 2, rounding would decide which operand of maximum counts.
+            at = np.linspace(-1, 2, n) + 1 / 64, np.linspace(2, 0.5, m) + 1 / 32
             value, *gradients = F(*at)
             wanted = built(np, at, operands, pairs, use)
             assert value.shape == wanted.shape
