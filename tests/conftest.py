@@ -7,7 +7,7 @@ import os
 from collections import defaultdict
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 import numeric as nm
@@ -33,6 +33,12 @@ settings.register_profile(
     derandomize=False,
     max_examples=scaled(100),
     database=DirectoryBasedExampleDatabase(".hypothesis/examples"),  # failures come first next time
+)
+# The same examples, where that one fails is all there is to know: mutants run with it.
+settings.register_profile(
+    "unshrunk",
+    settings.get_profile("repeatable"),
+    phases=[Phase.explicit, Phase.generate],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

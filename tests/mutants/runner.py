@@ -151,6 +151,7 @@ def _run(copy: Path, tests: list[str], *, seconds: int, failures: int) -> dict[s
         **os.environ,
         "PYTHONPATH": str(copy),
         "OPENBLAS_NUM_THREADS": "1",
+        "HYPOTHESIS_PROFILE": "unshrunk",  # shrinking a failure can take longer than finding it
         "PYTHONDONTWRITEBYTECODE": "1" if failures else "",
     }
     program = [sys.executable, "-P", chosen.__file__, str(answer), str(seconds), str(failures)]
