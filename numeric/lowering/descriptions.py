@@ -38,8 +38,11 @@ _BLAS = {
 """What BLAS has for a contraction of two; all others are NumPy's own loops."""
 
 
-def described(program: Program, sizes: Mapping[str, int] | None) -> list[str]:
-    """The lines on one program; with the bytes that it moves, if lengths of axes are known."""
+def described(program: Program, sizes: Mapping[str, int] | None, rules: bool = False) -> list[str]:
+    """The lines on one program; with the bytes that it moves, if lengths of axes are known.
+
+    With ``rules``, also the passes that changed it.
+    """
     steps = program.schedule.computed()
     inner = [v for k in program.kernels for v in k.kernel.body.computed()]
     quiet = ", selections: runs without floating-point warnings" if program.masked else ""
@@ -54,7 +57,19 @@ def described(program: Program, sizes: Mapping[str, int] | None) -> list[str]:
     lines += [f"  {line}" for line in _scans(program)]
     lines += [f"  {line}" for line in _shared(program.schedule)]
     lines += [f"  {program.memory}"] * (program.memory is not None)
-    return lines + [f"  {line}" for line in dict.fromkeys(_contractions(program.schedule))]
+    lines += [f"  {line}" for line in dict.fromkeys(_contractions(program.schedule))]
+    return lines + [f"  {line}" for line in (_rewrites(program) if rules else ())]
+
+
+def _rewrites(program: Program) -> Iterator[str]:
+    """Which pass replaced which steps by which others."""
+    for name, gone, come in program.rewrites():
+        old, new = (_listed_steps(steps) or "nothing" for steps in (gone, come))
+        yield f"{name}: {old} became {new}"
+
+
+def _listed_steps(steps: Sequence[Step]) -> str:
+    return listed([f"{_name(step)} {shape_text(step.shapes[0])}" for step in steps], 8)
 
 
 def _fused(rows: blocks.Rows, least: float) -> str:

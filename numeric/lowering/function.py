@@ -564,7 +564,7 @@ class Function:
         """The Python source of the programs written so far, values first."""
         return self._programs.source()
 
-    def explain(self, sizes: Mapping[str, int] | None = None) -> str:
+    def explain(self, sizes: Mapping[str, int] | None = None, *, rules: bool = False) -> str:
         """What is computed, how and at which cost, and what is kept, in words.
 
         Of each program that was written: its steps; what of them is fused and runs in blocks of
@@ -575,6 +575,8 @@ class Function:
         Args:
             sizes: lengths of axes with names, for which operations and bytes are counted; where all
                 are known, these are counted without it.
+            rules: whether to list the passes that changed each program, with the steps that they
+                replaced.
 
         >>> import symdiff as sd
         >>> from numeric.lowering.function import lower
@@ -592,7 +594,7 @@ class Function:
         computed again in backward: 0 steps
         operations: 500; with all cotangents 1,300, 2.6 times as many
         """
-        return self._programs.explain(sizes)
+        return self._programs.explain(sizes, rules)
 
     def __repr__(self) -> str:
         shapes = ", ".join(shape_text(y.shape) for y in self.outputs[:5])

@@ -15,8 +15,8 @@ import numpy as np
 
 from numeric.lowering import structure
 from numeric.lowering.names import Emitter, Options
-from numeric.lowering.passes.parts import of_whole
-from numeric.lowering.passes.unrolling import scalars
+from numeric.lowering.passes.parts import merge_sliced_functions
+from numeric.lowering.passes.unrolling import unroll_into_scalars
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.math import MathPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
@@ -96,7 +96,7 @@ class Loop:
 
     def _printed(self) -> tuple[NumPyPrinter, str, str, Sequence[str]]:
         """The body in lines of NumPy, and how carry, a row of xs, and params are written there."""
-        steps = of_whole(schedule([self.body], self.symbols, self.emitter.spellings))
+        steps = merge_sliced_functions(schedule([self.body], self.symbols, self.emitter.spellings))
         (carry,), columns, params = self._parted(parameters(len(self.symbols))[:-1])
         row = f"({', '.join(columns)},)" if columns else "_"
         return NumPyPrinter(self.emitter, steps), carry, row, params
@@ -104,7 +104,7 @@ class Loop:
     @cached_property
     def scalars(self) -> Schedule | None:
         """The body of few numbers, each of them by itself."""
-        return scalars(schedule([self.body], self.symbols))
+        return unroll_into_scalars(schedule([self.body], self.symbols))
 
     @cached_property
     def native(self) -> NativeScan | None:

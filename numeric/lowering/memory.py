@@ -6,6 +6,7 @@ arrays of the first call fit those of every later one that is given alike.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from numeric.lowering.passes.reuse import Span
+    from symdiff.graph.node import Shape
 
 LEAST, MOST = 2**17, 2**24
 """Bytes of arrays that are kept.  The C library hands out smaller ones again by itself, and larger
@@ -122,6 +124,12 @@ class Memory:
         """Give the arrays back; calls that are running keep theirs."""
         with self._lock:
             self._free.clear()
+
+
+def may_be_large(shape: Shape) -> bool:
+    """Whether an array may be worth keeping; one whose axes have names may have any size."""
+    known = [dim for dim in shape if isinstance(dim, int)]
+    return bool(shape) and (len(known) < len(shape) or math.prod(known) * 8 >= LEAST)
 
 
 def _layout(value: Any) -> Hashable:

@@ -13,9 +13,10 @@ from numeric.lowering.blocks import in_points
 from numeric.lowering.memory import LEAST, MOST, Memory
 from numeric.lowering.names import KEPT, KEPT_ROWS, MATH, NATIVE, NUMPY, POINTS, ROWS
 from numeric.lowering.node_kernels import discards
-from numeric.lowering.passes.rolling import rolled
+from numeric.lowering.passes.rolling import roll_scalars
 from numeric.lowering.passes.sharing import own
-from numeric.lowering.passes.unrolling import scalars, unrolled
+from numeric.lowering.passes.unrolling import unroll_arrays, unroll_into_scalars
+from numeric.lowering.pipelines import changes
 from numeric.lowering.printers.entries import in_rows
 from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.kept import KeptPrinter, KeptRowsPrinter
@@ -31,7 +32,7 @@ from symdiff.graph.axis_lengths import lengths
 from symdiff.locks import cached_property, once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numeric.lowering.arguments import Call
     from numeric.lowering.blocks import Rows
@@ -104,9 +105,10 @@ class Program:
         self.steps = steps
         kind = _printer(flavour, steps, emitter.options.native)
         roll = roll and (flavour != MATH or kind is MathPrinter)
-        found = rolled(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
+        found = roll_scalars(steps, flavour == MATH, emitter.options.exact_order) if roll else steps
         self.rolled = found is not steps
         printer = kind(emitter, found)
+        self._printer, self._before = kind, found
         self._native = flavour == NATIVE
         self.schedule, self.lines, self.results = printer.schedule, printer.lines, printer.results
         self.joined = printer.joined
@@ -127,6 +129,11 @@ class Program:
         self.kernels: list[Rows] = printer.kernels if isinstance(printer, RowsPrinter) else []
         sources = printer.sources if isinstance(printer, RowsPrinter) else []
         self.source = "\n\n".join([*sources, self._own])
+
+    def rewrites(self) -> Iterator[tuple[str, list[Step], list[Step]]]:
+        """Yield each pass that changed the program, with the steps that went and that came."""
+        printer = self._printer
+        return changes(printer.pipeline, self._before, printer.given(self._emitter))
 
     @property
     def least(self) -> int:
@@ -238,7 +245,7 @@ class Lowered:
         program = self.program(NUMPY)
         if self._points or self.emitter.options.exact_order:
             return None
-        steps = unrolled(program.steps, program.schedule)
+        steps = unroll_arrays(program.steps, program.schedule)
         if steps is None:
             return None
         made = (self.name, self.params, self.outputs, MATH, self.comment, False, steps)
@@ -425,7 +432,7 @@ def of_elements(
     theirs, each an argument of its own.  Its results are the elements of all outputs, one behind
     the other, and it raises what ``math`` raises (NOT_IN_MATH).
     """
-    steps = scalars(schedule(outputs, symbols), ELEMENTS)
+    steps = unroll_into_scalars(schedule(outputs, symbols), ELEMENTS)
     if steps is None:
         return None
     try:

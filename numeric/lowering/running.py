@@ -365,7 +365,7 @@ class Programs:
             texts = [p.written().source for p in self._found.values()]
         return "\n\n".join(texts)
 
-    def explain(self, sizes: Mapping[str, int] | None = None) -> str:
+    def explain(self, sizes: Mapping[str, int] | None = None, rules: bool = False) -> str:
         """What is computed, how and at which cost, and what is kept, in words."""
         value, backward = self.value, self.of(derivatives.backward, None)
         forward = self.of(derivatives.forward)
@@ -392,7 +392,7 @@ class Programs:
         if self.emitter.options.native and not self.flat and not any(x.kernels for x in running):
             lines.append("all of it stays NumPy's: C would not gain, or does not have it")
         for program in running:
-            lines += descriptions.described(program, known)
+            lines += descriptions.described(program, known, rules)
         lines.append(descriptions.kept(self.cut.kept, known))
         first = frozenset(_computed(forward.program(self.flavour)))
         again = [x for x in _computed(backward.program(self.flavour)) if x in first]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from symdiff.graph.node import Dim
 
-__all__ = ["Pass", "Plan", "RowSum", "row_sums"]
+__all__ = ["DataPass", "Plan", "RowSum", "row_sums"]
 
 
 class RowSum(NamedTuple):
@@ -47,7 +47,7 @@ class RowSum(NamedTuple):
     join: str
 
 
-class Pass(NamedTuple):
+class DataPass(NamedTuple):
     """One walk over the data.
 
     ``given``: symbols in this pass and later ones, with their values in terms of earlier sums and
@@ -68,7 +68,7 @@ class Plan(NamedTuple):
     """
 
     rows: Expr
-    passes: tuple[Pass, ...]
+    passes: tuple[DataPass, ...]
     results: tuple[Expr, ...]
 
     def counts(self, expressions: Iterable[Expr]) -> bool:
@@ -337,7 +337,7 @@ class _Planner:
                 if self.known[x].level == p + 1:
                     extremes += place.kept(_extreme(x), part[x.args[0]], shares[x])
             inputs = tuple([(self.given[x], values[x]) for x in self.new[p]])
-            passes.append(Pass(inputs, tuple(sums), tuple(extremes)))
+            passes.append(DataPass(inputs, tuple(sums), tuple(extremes)))
         # After the last pass all sums are known: results are formulas of them.
         values = self._values_without_rows(len(self.passes))
         return Plan(self.rows, tuple(passes), tuple([values[y] for y in self.outputs]))

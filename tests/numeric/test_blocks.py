@@ -21,8 +21,8 @@ import symdiff as sd
 from numeric.lowering import blocks, costs, kinds, names
 from numeric.lowering.names import Emitter
 from numeric.lowering.passes import rows
-from numeric.lowering.passes.rows import ROWS, by_rows
-from numeric.lowering.printers.printer import possible_numbers
+from numeric.lowering.passes.rows import ROWS, form_row_kernels
+from numeric.lowering.pipelines import possible_numbers
 from numeric.lowering.programs import Lowered
 from numeric.lowering.schedule import schedule
 from numeric.shards import places
@@ -70,7 +70,7 @@ def kernels(*outputs, exact=False):
     """The kernels of a program, by what they are computed over."""
     symbols = sorted({s for f in outputs for s in f.free_symbols}, key=lambda s: s.name)
     steps = schedule(outputs, symbols)
-    found = by_rows(steps, possible_numbers(steps, False), exact)
+    found = form_row_kernels(steps, possible_numbers(steps, False), exact)
     return [step for step in found.steps if isinstance(step.kind, kinds.Rows)]
 
 

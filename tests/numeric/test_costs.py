@@ -17,14 +17,14 @@ from benchmarks.declarations import Task
 from benchmarks.libraries import operations
 from benchmarks.workloads import WORKLOADS
 from numeric.lowering import costs, memory
-from numeric.lowering.passes.affine import joined
-from numeric.lowering.passes.contractions import merged
-from numeric.lowering.passes.exponentials import shares
-from numeric.lowering.passes.extremes import by_place
-from numeric.lowering.passes.padding import padded
-from numeric.lowering.passes.powers import multiplied
-from numeric.lowering.passes.squares import dotted
-from numeric.lowering.printers.printer import possible_numbers
+from numeric.lowering.passes.affine import join_affine_sums
+from numeric.lowering.passes.contractions import merge_contractions
+from numeric.lowering.passes.exponentials import share_exponentials
+from numeric.lowering.passes.extremes import read_extremes_by_place
+from numeric.lowering.passes.padding import join_padded_terms
+from numeric.lowering.passes.powers import multiply_powers
+from numeric.lowering.passes.squares import dot_squares
+from numeric.lowering.pipelines import possible_numbers
 from numeric.lowering.schedule import schedule
 from numeric.lowering.steps import Schedule
 
@@ -239,7 +239,15 @@ def slices(n):
 
 GRAPHS = {"chain": chain, "layers": layers, "slices": slices}
 # Of what a chain of scalars has nothing of.
-PASSES = (merged, shares, multiplied, dotted, joined, by_place, padded)
+PASSES = (
+    merge_contractions,
+    share_exponentials,
+    multiply_powers,
+    dot_squares,
+    join_affine_sums,
+    read_extremes_by_place,
+    join_padded_terms,
+)
 
 
 def calls_of(run):

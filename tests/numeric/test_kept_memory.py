@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import costs, kinds, memory, programs
-from numeric.lowering.passes.lifetimes import living
-from numeric.lowering.passes.operations import singly
+from numeric.lowering.passes.lifetimes import mark_last_reads
+from numeric.lowering.passes.operations import split_operations
 from numeric.lowering.passes.reuse import spans, unseen
-from numeric.lowering.printers import kept
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 from tests.support.oracles import inputs_of
@@ -39,7 +38,7 @@ INPUTS = [X, W, b, v]
 @pytest.fixture(autouse=True)
 def all_sizes(monkeypatch):
     """Arrays of any size are kept."""
-    for module in (memory, programs, kept):
+    for module in (memory, programs):
         monkeypatch.setattr(module, "LEAST", 1)
 
 
@@ -139,7 +138,7 @@ def test_sums_taken_apart_are_added_in_the_same_order():
     F = nm.lower(f, [x, y, z])
     args = list(np.random.default_rng(0).normal(size=(3, 9)))
     same_bits(flat(F(*args)), plain(F, "__call__", *args))
-    steps = singly(schedule(f, [x, y, z]), lambda shape: True)
+    steps = split_operations(schedule(f, [x, y, z]), lambda shape: True)
     assert all(
         len(step.operands) + (step.op.const != 0) <= 2
         for step in steps.steps
@@ -151,7 +150,7 @@ def test_signs_are_not_changed_in_a_step_of_their_own():
     """Operations are counted: a change of sign would be one more of whole arrays."""
     x, y, z = sd.symbols("x y z", 9)
     for f, operations in ((y - x, 1), (1 - x, 1), (1 - x / 3, 2), (z - x + y, 2), (z - 2 * x, 2)):
-        steps = singly(schedule([f], [x, y, z]), lambda shape: True)
+        steps = split_operations(schedule([f], [x, y, z]), lambda shape: True)
         assert len(steps.computed()) == operations, f
         F = nm.lower(f, [x, y, z], exact_order=True)
         args = list(np.random.default_rng(0).normal(size=(3, 9)))
@@ -203,7 +202,7 @@ def test_a_view_keeps_memory_in_use():
     a = np.random.default_rng(0).normal(size=(6, 6))
     for _ in range(3):
         same_bits(flat(F(a)), plain(F, "__call__", a))
-    steps = living(schedule([sd.sum(sd.exp(x)[1:] @ x)], [x]))
+    steps = mark_last_reads(schedule([sd.sum(sd.exp(x)[1:] @ x)], [x]))
     (span,) = spans(
         steps,
         {v for v in unseen(steps) if isinstance(steps.definitions()[v].kind, kinds.Pointwise)},
@@ -342,7 +341,7 @@ def test_memory_is_bounded_and_given_back():
 
 
 def test_small_and_huge_arrays_are_not_kept(monkeypatch):
-    for module in (memory, programs, kept):
+    for module in (memory, programs):
         monkeypatch.setattr(module, "LEAST", 2**17)
     monkeypatch.setattr(programs, "MOST", 2**18)
     x = sd.symbol("x", "n")

@@ -10,11 +10,12 @@ import symdiff as sd
 from numeric.lowering import costs, programs
 from numeric.lowering.native import compiler, libraries, source
 from numeric.lowering.native import kernels as native
+from numeric.lowering.native.kernels import NativePrinter
 from numeric.lowering.native.loops import LANES
 from numeric.lowering.native.tiles import of_tiles
 from numeric.lowering.passes import rows
-from numeric.lowering.printers import rows as printers
 from tests.numeric.test_native import near
+from tests.support.ways import leave_out
 
 BOTH = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 ROWS = (1, 7, 63, 64, 65, 100, 130, 200, 1000)
@@ -316,7 +317,7 @@ def test_products_and_all_around_them_are_those_of_numpy(build, dtype):
 
 def test_an_operand_without_rows_is_not_read_along_them(monkeypatch):
     """A sum over rows of which one factor has none: else it is taken out of the sum before."""
-    monkeypatch.setattr(printers, "summed_first", lambda schedule: schedule)
+    leave_out(monkeypatch, NativePrinter, "sum_operands_first")
     X, v = sd.symbol("Xt", ("n", 20)), sd.symbol("vt", 33)
     F = nm.lower(sd.einsum("nj,i->ij", sd.abs(X), v), (X, v), backend="native")
     for n in ROWS:

@@ -12,10 +12,10 @@ import symdiff as sd
 from numeric.lowering import kinds
 from numeric.lowering.formulas import MathFormulas, NumPyFormulas, printed
 from numeric.lowering.names import MATH, NUMPY, Emitter
-from numeric.lowering.passes.grouping import grouped
-from numeric.lowering.passes.lifetimes import living
+from numeric.lowering.passes.grouping import inline_values
+from numeric.lowering.passes.lifetimes import mark_last_reads
 from numeric.lowering.passes.residuals import kept
-from numeric.lowering.passes.sums import TERMS, divided, shared
+from numeric.lowering.passes.sums import TERMS, share_leading_terms, split_long_sums
 from numeric.lowering.printers.printer import Printer
 from numeric.lowering.printers.python import PythonPrinter
 from numeric.lowering.programs import Program
@@ -92,7 +92,7 @@ def test_a_long_sum_becomes_partial_sums_from_left_to_right():
     count = 3 * TERMS
     coefs = tuple((-1) ** k * (k + 2) for k in range(count))
     before = hand(long_sum(count, 7, coefs), params=count, results=(count,))
-    after = divided(before)
+    after = split_long_sums(before)
     sums = [step for step in after.steps if isinstance(step.kind, kinds.Sum)]
     assert max(len(step.operands) for step in sums) == TERMS
     assert after.results == before.results == sums[-1].results
@@ -114,13 +114,13 @@ def test_a_long_sum_becomes_partial_sums_from_left_to_right():
 
 def test_equal_partial_sums_are_one_value():
     first, second = long_sum(TERMS + 5), long_sum(TERMS + 9)
-    after = divided(hand(first, second, params=TERMS + 9, results=(TERMS + 9, TERMS + 10)))
+    after = split_long_sums(hand(first, second, params=TERMS + 9, results=(TERMS + 9, TERMS + 10)))
     assert len([step for step in after.steps if isinstance(step.kind, kinds.Sum)]) == 3
 
 
 def test_short_sums_stay_as_they_are():
     before = hand(long_sum(TERMS), params=TERMS, results=(TERMS,))
-    assert divided(before) is before
+    assert split_long_sums(before) is before
 
 
 def run(made, values):
@@ -158,7 +158,7 @@ def sums(*rows, params=6):
 )
 def test_what_sums_begin_with_is_computed_once(rows, saved):
     before = sums(*rows)
-    after = shared(before)
+    after = share_leading_terms(before)
     values = np.random.default_rng(1).normal(size=6).tolist()
     (expected, cost), (found, less) = run(before, values), run(after, values)
     assert found == expected
@@ -174,7 +174,7 @@ def test_beginnings_of_random_sums_change_no_bit():
             coefs = rng.choice([1, -1, 1.0, 3], size=count).tolist()
             rows.append((dict(enumerate(coefs)), int(rng.integers(0, 2))))
         before = sums(*rows)
-        after = shared(before)
+        after = share_leading_terms(before)
         seen = set()
         for step in after.steps:
             assert seen.issuperset(step.operands)
@@ -194,7 +194,7 @@ def test_one_program_adds_common_terms_once():
 
 
 def inline(made, templates):
-    return [step.results[0] for step in grouped(made, templates).steps if step.inline]
+    return [step.results[0] for step in inline_values(made, templates).steps if step.inline]
 
 
 def test_a_value_that_is_read_once_is_written_where_it_is_read():
@@ -229,7 +229,7 @@ def test_a_value_dies_where_it_is_read_last():
         (kinds.Product((1, 1)), None, (1, 2)),
         results=(3,),
     )
-    found = living(made).steps
+    found = mark_last_reads(made).steps
     assert [step.dies for step in found] == [(1,), (3,), (3,), (None,)]
 
 
@@ -243,7 +243,7 @@ def test_an_inline_step_reads_where_it_is_written():
     )
     steps = list(made.steps)
     steps[2] = steps[2]._replace(inline=True)
-    found = living(made._replace(steps=tuple(steps))).steps
+    found = mark_last_reads(made._replace(steps=tuple(steps))).steps
     assert found[1].dies == (4,)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering.kernels.products import affine, affine_max, affine_min
-from numeric.lowering.passes.affine import joined
+from numeric.lowering.passes.affine import join_affine_sums
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -20,7 +20,9 @@ EPS = {np.float64: np.finfo(np.float64).eps, np.float32: np.finfo(np.float32).ep
 
 def forms(f):
     steps = schedule([f], INPUTS)
-    return [s.kind.name for s in joined(steps, [False] * steps.length).steps if not s.leaf]
+    return [
+        s.kind.name for s in join_affine_sums(steps, [False] * steps.length).steps if not s.leaf
+    ]
 
 
 COMBINED = {

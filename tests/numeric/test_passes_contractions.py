@@ -16,7 +16,7 @@ from numeric.lowering import costs, kinds
 from numeric.lowering.contraction import PAIRS, plan
 from numeric.lowering.kernels.gram import gram
 from numeric.lowering.passes import contractions
-from numeric.lowering.passes.contractions import merged, summed_first
+from numeric.lowering.passes.contractions import merge_contractions, sum_operands_first
 from numeric.lowering.schedule import schedule
 from numeric.lowering.steps import Schedule, Step
 from symdiff.graph import ops
@@ -32,7 +32,7 @@ def steps(*outputs):
     """The computed steps of a program over the symbols of ``outputs``."""
     symbols = sorted({x for y in outputs for x in y.free_symbols}, key=lambda x: x.name)
     found = schedule(outputs, symbols)
-    return [x for x in merged(found, [False] * found.length).steps if not x.leaf]
+    return [x for x in merge_contractions(found, [False] * found.length).steps if not x.leaf]
 
 
 def elements(step):
@@ -115,7 +115,7 @@ def test_a_sum_over_what_is_stretched_stays_a_sum():
         Step(kinds.ByKernel(), (2, 1), (3,), (product,), ((80,),), (float,)),
     )
     given = Schedule((0, 1), made, (3,), (), 4)
-    assert merged(given, [False] * 4) == given
+    assert merge_contractions(given, [False] * 4) == given
 
 
 def test_products_of_one_shape_are_left_to_blocks_of_rows():
@@ -202,7 +202,7 @@ def test_merged_programs_have_the_value_within_the_bound_of_sums(monkeypatch):
         error = abs(np.vectorize(Fraction, otypes=[object])(found) - exact)
         assert np.all(error <= Fraction(EPS) * roundings(made, len(inputs)) * size)
         before = schedule([f], xs)
-        after = merged(before, [False] * before.length)
+        after = merge_contractions(before, [False] * before.length)
         changed += before.steps != after.steps
 
     run()
@@ -282,7 +282,7 @@ def by_einsum(program, values):
 )
 def test_letters_of_one_operand_alone_are_summed_before(words, out, count):
     before = contracted(words, out)
-    after = summed_first(before)
+    after = sum_operands_first(before)
     assert len(after.steps) == len(words) + count
     rng = np.random.default_rng(0)
     values = [rng.integers(-9, 10, [NAMED[x] for x in word]) for word in words]
@@ -294,7 +294,7 @@ def test_letters_of_one_operand_alone_are_summed_before(words, out, count):
 
 def test_sums_are_kept_where_all_of_them_are_of_one_operand_or_none():
     """What contracts has no letter of its own then, and reads the sums in the place of arrays."""
-    *_, first, second, product = summed_first(contracted(["ij", "kj"], "j")).steps
+    *_, first, second, product = sum_operands_first(contracted(["ij", "kj"], "j")).steps
     assert [first.operands, second.operands] == [(0,), (1,)]
     assert product.operands == (*first.results, *second.results)
     assert product.results == (2,)
@@ -311,8 +311,8 @@ def test_numbers_masks_and_what_has_kills_are_left():
     killed = step._replace(ops=(op,))
     for steps in ((number, second, step), (mask, second, step), (first, second, killed)):
         program = plain._replace(steps=steps)
-        assert summed_first(program) == program
-    assert summed_first(plain) != plain
+        assert sum_operands_first(program) == program
+    assert sum_operands_first(plain) != plain
 
 
 @sample(100)
@@ -323,7 +323,7 @@ def test_contractions_of_sums_have_the_same_value(words, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     values = [rng.integers(-9, 10, [NAMED[x] for x in word]) for word in words]
     before = contracted(words, out)
-    after = summed_first(before)
+    after = sum_operands_first(before)
     expected = np.einsum(f"{','.join(words)}->{out}", *values)
     np.testing.assert_array_equal(by_einsum(after, values), expected)
     letters = after.steps[-1].op.letters

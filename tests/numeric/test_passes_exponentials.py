@@ -11,7 +11,7 @@ import symdiff as sd
 from numeric.lowering import blocks, costs
 from numeric.lowering.kernels import exponentials
 from numeric.lowering.kernels.exponentials import logsumexp, softmax
-from numeric.lowering.passes.exponentials import shares
+from numeric.lowering.passes.exponentials import share_exponentials
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -24,7 +24,11 @@ T = sd.symbol("T", (2, "n", 3))
 def forms(outputs, inputs):
     """How the steps of a program are computed that are not leaves."""
     made = schedule(outputs, inputs)
-    return [step.kind.name for step in shares(made, [False] * made.length).steps if not step.leaf]
+    return [
+        step.kind.name
+        for step in share_exponentials(made, [False] * made.length).steps
+        if not step.leaf
+    ]
 
 
 MODELS = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering.kernels.extremes import AtExtremes
-from numeric.lowering.passes.extremes import by_place
+from numeric.lowering.passes.extremes import read_extremes_by_place
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -20,7 +20,11 @@ SQUARES = sd.sum(p**2, axis=1)[:, None] - 2 * (p @ c.T) + sd.sum(c**2, axis=1)
 
 def forms(fs, inputs=INPUTS):
     steps = schedule(fs, inputs)
-    return [s.kind.name for s in by_place(steps, [False] * steps.length).steps if not s.leaf]
+    return [
+        s.kind.name
+        for s in read_extremes_by_place(steps, [False] * steps.length).steps
+        if not s.leaf
+    ]
 
 
 def curvature(f, x):

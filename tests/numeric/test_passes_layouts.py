@@ -23,7 +23,7 @@ def copies(*outputs):
     """How many operands are copied, by the steps that read them."""
     symbols = sorted({s for f in outputs for s in f.free_symbols}, key=lambda s: s.name)
     steps = schedule(outputs, symbols)
-    found = layouts.apart(steps, [False] * steps.length)
+    found = layouts.move_short_axes_out(steps, [False] * steps.length)
     made = {step.results[0] for step in found.steps if isinstance(step.kind, kinds.Apart)}
     return len(made), sum(len(made.intersection(step.operands)) for step in found.steps)
 

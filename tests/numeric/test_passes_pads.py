@@ -9,7 +9,7 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering import costs, kinds
 from numeric.lowering.passes import rows
-from numeric.lowering.passes.padding import edges, padded
+from numeric.lowering.passes.padding import edges, join_padded_terms
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -128,7 +128,7 @@ def test_what_slices_read_comes_back_in_one_array():
     x = sd.symbol("x", "n")
     f = sd.sum(sd.sin(x[2:] - 2 * x[1:-1] + x[:-2]))
     steps = schedule(sd.grad(f, [x]), [x])
-    found = padded(steps, [False] * steps.length)
+    found = join_padded_terms(steps, [False] * steps.length)
     assert [step.op.name for step in steps.steps].count("unslice") == 3
     assert "unslice" not in [step.op.name for step in found.steps]
     (pads,) = [step for step in found.steps if isinstance(step.kind, kinds.Pads)]
@@ -159,7 +159,7 @@ def test_a_kernel_over_rows_writes_its_part_of_the_sum(monkeypatch):
 def test_other_slices_stay_sums_of_whole_arrays(keys, why):
     total, inputs = unsliced(("n",), keys)
     steps = schedule([total], inputs)
-    assert padded(steps, [False] * steps.length) is steps, why
+    assert join_padded_terms(steps, [False] * steps.length) is steps, why
 
 
 def test_an_unslice_that_others_read_is_whole():
@@ -167,7 +167,7 @@ def test_an_unslice_that_others_read_is_whole():
     (first,) = sd.grad(sd.sum(x[1:] * c), [x])
     (second,) = sd.grad(sd.sum(x[:-1] * d), [x])
     steps = schedule([first + second, sd.sin(first)], [c, d])
-    assert padded(steps, [False] * steps.length) is steps
+    assert join_padded_terms(steps, [False] * steps.length) is steps
 
 
 def test_a_zero_is_negative_where_all_operands_are():

@@ -39,7 +39,7 @@ def functions(steps):
 def test_functions_of_slices(name):
     f, count = {**JOINED, **LEFT}[name]
     before = schedule([f], [z, y, M])
-    after = parts.of_whole(before)
+    after = parts.merge_sliced_functions(before)
     assert functions(after) == count
     assert (after is before) == (name in LEFT)
 
@@ -49,7 +49,7 @@ def test_long_arrays_are_left_alone():
     n = sd.symbol("n_", "n")
     for x in (w, n):
         before = schedule([sd.tanh(x[1:]) * sd.tanh(x[:-1])], [x])
-        assert parts.of_whole(before) is before
+        assert parts.merge_sliced_functions(before) is before
 
 
 @pytest.mark.parametrize("name", JOINED)

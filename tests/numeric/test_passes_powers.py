@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering.passes.powers import multiplied
+from numeric.lowering.passes.powers import multiply_powers
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -19,7 +19,7 @@ def forms(f):
     """How the steps of a program are computed that are not leaves."""
     inputs = sorted(f.free_symbols, key=lambda s: s.name)
     made = schedule([f], inputs)
-    return [s.kind.name for s in multiplied(made, [False] * made.length).steps if not s.leaf]
+    return [s.kind.name for s in multiply_powers(made, [False] * made.length).steps if not s.leaf]
 
 
 RUNS = {

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import kinds
-from numeric.lowering.passes.contractions import merged
-from numeric.lowering.passes.products import of_products
+from numeric.lowering.passes.contractions import merge_contractions
+from numeric.lowering.passes.products import sum_known_products
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -22,7 +22,7 @@ EPS = {np.float64: np.finfo(np.float64).eps, np.float32: np.finfo(np.float32).ep
 def factors(outputs, inputs):
     """How many operands the sums of a program have, with the pass."""
     made = schedule(outputs, inputs)
-    steps = of_products(made, [False] * made.length).steps
+    steps = sum_known_products(made, [False] * made.length).steps
     return [
         len(step.operands)
         for step in steps
@@ -99,11 +99,11 @@ def test_gradients_of_a_layer_multiply_once_and_are_computed_in_one_order():
 
 def test_matrix_products_are_computed_as_they_are_read():
     made = schedule([sd.sin((S @ R).T)], [S, R])
-    kept = merged(made, [False] * made.length)
+    kept = merge_contractions(made, [False] * made.length)
     assert [step.kind.name for step in kept.steps if not step.leaf].count(
         "kernel"
     ) == 2  # they are small
     P, Q = sd.symbol("P", (80, 70)), sd.symbol("Q", (70, 90))
     made = schedule([sd.sin((P @ Q).T)], [P, Q])
-    turned = merged(made, [False] * made.length)
+    turned = merge_contractions(made, [False] * made.length)
     assert [step.kind.name for step in turned.steps if not step.leaf].count("kernel") == 1

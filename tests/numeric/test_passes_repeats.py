@@ -11,10 +11,11 @@ import numeric as nm
 import symdiff as sd
 from numeric.lowering import kinds
 from numeric.lowering.names import NUMPY, Emitter
-from numeric.lowering.passes.repeats import begun, opposite
-from numeric.lowering.printers import printer
+from numeric.lowering.passes.repeats import share_leading_factors, share_negated_sums
+from numeric.lowering.printers.numpy import NumPyPrinter
 from numeric.lowering.programs import Program
 from numeric.lowering.schedule import schedule
+from tests.support.ways import leave_out
 
 XS = sd.symbols("a b c d", "n")
 SCALARS = sd.symbols("a b c d")
@@ -37,20 +38,20 @@ def test_products_go_on_from_the_longest_one_that_they_begin_with():
     made = schedule([a / b / b, a / b, a * b / c], [a, b, c])
     once, again, *others = products(made)
     assert (once, again) == (((0, 1, 1), (1, -1, -1)), ((0, 1), (1, -1)))
-    assert products(begun(made)) == [again, ((4, 1), (1, -1)), *others]
+    assert products(share_leading_factors(made)) == [again, ((4, 1), (1, -1)), *others]
 
 
 def test_factors_that_are_multiplied_first_may_change_places():
     a, b, c, _ = SCALARS
     made = schedule([b * a, a * b**2 / (a + c)], [a, b, c])
-    found = [x for x, _ in products(begun(made))]
+    found = [x for x, _ in products(share_leading_factors(made))]
     assert all(len(x) == 2 for x in found)
 
 
 def test_sums_of_opposite_signs_are_one_that_is_turned():
     a, b, c, _ = SCALARS
     made = schedule([b - 2 * a + c - 1, 2 * a - b - c + 1], [a, b, c])
-    one, other = sums(opposite(made))
+    one, other = sums(share_negated_sums(made))
     assert sorted(one[0]) == [0, 1, 2]
     assert other[1] == (1, -1)
 
@@ -79,7 +80,7 @@ def test_sums_of_other_constants_are_not_turned():
 def test_other_sums_stay_as_they_are(outputs):
     a, b, c, _ = SCALARS
     made = schedule(outputs(a, b, c), [a, b, c])
-    assert opposite(made) is made
+    assert share_negated_sums(made) is made
 
 
 def test_a_zero_difference_has_no_sign_from_its_twin():
@@ -105,8 +106,7 @@ def test_random_programs_have_the_bits_of_the_program_without(seed, symbols, mon
     outputs = [*values[-8:], *(-1 * x for x in values[-4:])]
     data = np.random.default_rng(seed).choice([0.5, -1.0, 3.0, 1e200, -2e-200, 0.1, 7.0], (4, 30))
     program = Program(Emitter(), "f", symbols, outputs, NUMPY, "")
-    monkeypatch.setattr(printer, "begun", lambda made: made)
-    monkeypatch.setattr(printer, "opposite", lambda made: made)
+    leave_out(monkeypatch, NumPyPrinter, "share_leading_factors", "share_negated_sums")
     plain = Program(Emitter(), "f", symbols, outputs, NUMPY, "")
     with np.errstate(all="ignore"):
         found = program.function(*data, {"n": 30})
@@ -126,6 +126,6 @@ def test_a_camera_needs_fewer_passes(monkeypatch):
         return sum(len(x.operands) - 1 for x in steps)
 
     found = operations(Program(Emitter(), "f", [r, x, y, z], J, NUMPY, ""))
-    monkeypatch.setattr(printer, "begun", lambda made: made)
+    leave_out(monkeypatch, NumPyPrinter, "share_leading_factors")
     plain = operations(Program(Emitter(), "f", [r, x, y, z], J, NUMPY, ""))
     assert found < plain

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import numeric as nm
 import symdiff as sd
 from numeric.lowering import kinds
-from numeric.lowering.passes.exponentials import shares
-from numeric.lowering.passes.scales import scaled_once
+from numeric.lowering.passes.exponentials import share_exponentials
+from numeric.lowering.passes.scales import scale_sums_once
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -23,8 +23,8 @@ LARGE = np.finfo(float).max
 
 def scalings(f, inputs):
     """How many values the sums of a formula scale, without the pass and with it."""
-    before = shares(schedule([f], inputs), [False] * 99)
-    after = scaled_once(before, [False] * before.length)
+    before = share_exponentials(schedule([f], inputs), [False] * 99)
+    after = scale_sums_once(before, [False] * before.length)
     return [
         sum(
             abs(coef) != 1

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import numeric as nm
 import symdiff as sd
-from numeric.lowering.passes.squares import dotted
+from numeric.lowering.passes.squares import dot_squares
 from numeric.lowering.schedule import schedule
 from tests.support.budget import sample
 
@@ -19,7 +19,7 @@ EPS = {np.float64: np.finfo(np.float64).eps, np.float32: np.finfo(np.float32).ep
 def counted(f, inputs):
     """How many steps of each form a formula has, without the pass and with it."""
     steps = schedule([f], inputs)
-    found = dotted(steps, [False] * steps.length)
+    found = dot_squares(steps, [False] * steps.length)
     return [[step.kind.name for step in s.steps if not step.leaf] for s in (steps, found)]
 
 

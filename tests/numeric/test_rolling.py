@@ -20,7 +20,7 @@ import symdiff as sd
 from numeric.lowering import costs, kinds
 from numeric.lowering.names import MATH, NUMPY
 from numeric.lowering.passes import rolling, unrolling
-from numeric.lowering.passes.rolling import rolled
+from numeric.lowering.passes.rolling import roll_scalars
 from numeric.lowering.schedule import schedule
 
 EPS = np.finfo(float).eps
@@ -122,8 +122,8 @@ def test_a_chain_is_left_as_it_is():
     for k in range(400):
         y = sd.sin(y) * y + k
     made = schedule([y], [x])
-    assert rolled(made, floats=True) is made
-    assert rolled(made, floats=False) is made
+    assert roll_scalars(made, floats=True) is made
+    assert roll_scalars(made, floats=False) is made
 
 
 def test_chains_side_by_side_are_one_chain_of_arrays():
@@ -272,7 +272,9 @@ def test_rolled_schedules_have_their_operands_before_their_steps(always, flavour
     x, xs = sd.symbol("x", 9), scalars(9)
     leaves = xs if flavour == MATH else elements(x)
     values = random_scalars(random.Random(3), leaves, 60)
-    made = rolled(schedule(values[-20:], xs if flavour == MATH else [x]), floats=flavour == MATH)
+    made = roll_scalars(
+        schedule(values[-20:], xs if flavour == MATH else [x]), floats=flavour == MATH
+    )
     known = set()
     for step in made.steps:
         assert known.issuperset(step.operands)

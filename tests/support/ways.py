@@ -19,13 +19,13 @@ import pytest
 import numeric as nm
 from numeric.lowering import costs, memory, programs
 from numeric.lowering.passes import rolling, rows, unrolling
-from numeric.lowering.printers import kept
 from numeric.lowering.printers.rows import RowsPrinter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numeric.lowering.function import Function
+    from numeric.lowering.printers.printer import Printer
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Way:
             patch.setattr(costs, "BLOCK", self.block)
             patch.setattr(rows, "_LEAST", 1)
             patch.setattr(RowsPrinter, "crossing", 0)
-            for module in (memory, programs, kept):
+            for module in (memory, programs):
                 patch.setattr(module, "LEAST", 1 if self.kept else math.inf)
             patch.setattr(unrolling, "ELEMENTS", 64 if self.floats else 0)
             patch.setattr(unrolling, "WORTH", 0)
@@ -77,6 +77,13 @@ class Way:
             else:
                 patch.setattr(rolling, "LEAST", math.inf)
             yield
+
+
+def leave_out(patch: pytest.MonkeyPatch, printer: type[Printer], *names: str) -> None:
+    """Let a printer's pipeline be without the passes of these names."""
+    left = tuple([step for step in printer.pipeline if step.name not in names])
+    assert len(left) == len(printer.pipeline) - len(names)
+    patch.setattr(printer, "pipeline", left)
 
 
 class _Free(costs.Costs):

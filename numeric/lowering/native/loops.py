@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from numeric.lowering import kinds
 from numeric.lowering.native.functions import formula
 from numeric.lowering.native.printer import CPrinter, real
-from numeric.lowering.passes.rows import ROWS, Pads, always, words
+from numeric.lowering.passes.rows import ROWS, Pads, avoids_blas, words
 from symdiff import opaque_ops
 from symdiff.errors import Unsupported
 from symdiff.graph import ops
@@ -85,7 +85,7 @@ def able(step: Step, steps: Sequence[Step], exact: bool = False, side: int = THI
         op = step.kernel(ops.Contract)
         if op is None or any(op.kills) or step.dtypes[0] is not float:
             return False
-        if not always(step, steps) and not _is_thin(step, steps, side):
+        if not avoids_blas(step, steps) and not _is_thin(step, steps, side):
             return False
         return not (exact and op.sums)
     if not isinstance(step.kind, _KINDS):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LARGE = 2**14  # elements that are worth joining operands for
 
 
-def joined(schedule: Schedule, numbers: Sequence[bool], thin: int = 0) -> Schedule:
+def join_affine_sums(schedule: Schedule, numbers: Sequence[bool], thin: int = 0) -> Schedule:
     """Sums of a matrix product, rows and columns, as one step ``affine`` where that costs less.
 
     Args:
@@ -39,7 +39,7 @@ def joined(schedule: Schedule, numbers: Sequence[bool], thin: int = 0) -> Schedu
     >>> p, c = sd.symbol("p", (1000, 2)), sd.symbol("c", (50, 2))
     >>> f = sd.sum(p**2, axis=1)[:, None] - 2*(p @ c.T) + sd.sum(c**2, axis=1)
     >>> made = schedule([f], [p, c])
-    >>> [step.kind.name for step in joined(made, [False] * made.length).steps[-2:]]
+    >>> [step.kind.name for step in join_affine_sums(made, [False] * made.length).steps[-2:]]
     ['kernel', 'affine']
     """
     if ops.Contract not in schedule.op_classes():

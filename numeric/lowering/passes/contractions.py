@@ -42,7 +42,7 @@ class Term(NamedTuple):
     out: Word
 
 
-def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def merge_contractions(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """The schedule with contractions that have taken in what only they read.
 
     ``numbers`` says which values may be Python numbers, which are not arrays of weights.
@@ -51,7 +51,7 @@ def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> A, B = sd.symbol("A", (99, 99)), sd.symbol("B", (99, 99))
     >>> AB, v = A @ B, sd.symbol("v", 99)
-    >>> print(merged(schedule([AB @ v], [A, B, v]), [False] * 5))
+    >>> print(merge_contractions(schedule([AB @ v], [A, B, v]), [False] * 5))
     %0: (99, 99) float = input A
     %1: (99, 99) float = input B
     %2: (99,) float = input v
@@ -71,7 +71,7 @@ def merged(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     return found.schedule()
 
 
-def summed_first(schedule: Schedule) -> Schedule:
+def sum_operands_first(schedule: Schedule) -> Schedule:
     """The schedule with sums of single operands of contractions in steps of their own.
 
     So every plan begins; a sum by itself may be in a kernel where the contraction is none.
@@ -79,7 +79,7 @@ def summed_first(schedule: Schedule) -> Schedule:
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
     >>> A, Y = sd.symbol("A", (4, 4)), sd.symbol("Y", ("n", 4))
-    >>> print(summed_first(schedule([sd.einsum("ij,ni->j", A, Y)], [A, Y])))
+    >>> print(sum_operands_first(schedule([sd.einsum("ij,ni->j", A, Y)], [A, Y])))
     %0: (4, 4) float = input A
     %1: (n, 4) float = input Y
     %3: (4,) float = kernel contract %1

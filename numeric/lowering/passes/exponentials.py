@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numeric.lowering.steps import Schedule
 
 
-def shares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def share_exponentials(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """Each ``logsumexp`` whose shares are read, too, as one step of kind ``Softmax``.
 
     Args:
@@ -31,7 +31,7 @@ def shares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
     >>> x = sd.symbol("x", "n")
-    >>> print(shares(schedule([sd.logsumexp(x), sd.softmax(x)], [x]), [False] * 4))
+    >>> print(share_exponentials(schedule([sd.logsumexp(x), sd.softmax(x)], [x]), [False] * 4))
     %0: (n,) float = input x
     %1: () float, %3: (n,) float = softmax %0
     return %1, %3

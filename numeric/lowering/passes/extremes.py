@@ -45,7 +45,7 @@ class _Matrix(NamedTuple):
     turned: bool
 
 
-def by_place(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def read_extremes_by_place(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """Derivatives of ``min`` and ``max`` along rows as steps ``extremes``, which are contracted.
 
     Args:
@@ -56,7 +56,7 @@ def by_place(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x, v = sd.symbol("x", ("n", 9)), sd.symbol("v", 9)
     >>> made = schedule([sd.grad(sd.sum(sd.min(x + v, axis=1)), v)], [x, v])
-    >>> [step.kind.name for step in by_place(made, [False] * made.length).steps[2:]]
+    >>> [step.kind.name for step in read_extremes_by_place(made, [False] * made.length).steps[2:]]
     ['sum', 'kernel', 'number', 'extremes', 'placed']
     """
     if schedule.op_classes().isdisjoint((opaque_ops.Max, opaque_ops.Min)):

@@ -19,7 +19,7 @@ _WIDTH = 90
 _DEPTH = 8
 
 
-def grouped(
+def inline_values(
     schedule: Schedule, templates: Sequence[Template], named: Collection[int] = ()
 ) -> Schedule:
     """The steps that are ``inline``, where ``templates`` say how each step will be written.

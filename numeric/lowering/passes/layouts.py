@@ -26,7 +26,7 @@ _SHORT = 7  # lengths that make bad inner loops; of eight and more NumPy sums by
 _THIN = 4  # how many times as large the result is
 
 
-def apart(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def move_short_axes_out(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """The schedule with stretched operands whose last axis lies outside of the others.
 
     ``numbers`` says which values may be Python numbers, which have no layout.
@@ -35,7 +35,7 @@ def apart(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbol("x", (500, 2)), sd.symbol("y", (20, 2))
     >>> steps = schedule([sd.sum(sd.exp(x[:, None] - y))], [x, y])
-    >>> [step.kind.name for step in apart(steps, [False] * steps.length).steps[2:]]
+    >>> [step.kind.name for step in move_short_axes_out(steps, [False] * steps.length).steps[2:]]
     ['kernel', 'apart', 'apart', 'sum', 'pointwise', 'kernel']
     """
     steps = schedule.definitions()

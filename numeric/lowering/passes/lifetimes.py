@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numeric.lowering.steps import Schedule
 
 
-def living(schedule: Schedule) -> Schedule:
+def mark_last_reads(schedule: Schedule) -> Schedule:
     """The place of the last step that reads each value (``dies``).
 
     A step that is written inside of another one reads when that one runs.  Results of the program

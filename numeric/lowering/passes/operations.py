@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from symdiff.graph.node import Op, Shape
 
 
-def singly(schedule: Schedule, large: Callable[[Shape], bool]) -> Schedule:
+def split_operations(schedule: Schedule, large: Callable[[Shape], bool]) -> Schedule:
     """The schedule with sums and products of more than two operands, or scaled ones, taken apart.
 
     Where a value, or an operand that is scaled, is not ``large``, it stays as it is.
@@ -27,7 +27,7 @@ def singly(schedule: Schedule, large: Callable[[Shape], bool]) -> Schedule:
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbol("x", 3), sd.symbol("y", 3)
-    >>> print(singly(schedule([x - 2 * y + 1], [x, y]), lambda shape: True))
+    >>> print(split_operations(schedule([x - 2 * y + 1], [x, y]), lambda shape: True))
     %0: (3,) float = input x
     %1: (3,) float = input y
     %3: (3,) float = sum %1

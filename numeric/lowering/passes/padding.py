@@ -27,7 +27,7 @@ Widths = tuple[tuple[int, int], ...]
 """How many zeros stand before and behind an operand, for each axis, as ``np.pad`` has it."""
 
 
-def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def join_padded_terms(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """The schedule with sums that begin with unslices as steps of kind ``Pads``.
 
     ``numbers`` says which values may be Python numbers, which have no axes.
@@ -37,7 +37,7 @@ def padded(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> x = sd.symbol("x", "n")
     >>> gradient = sd.grad(sd.sum(sd.sin(x[1:] - x[:-1])), x)
     >>> steps = schedule([gradient], [x])
-    >>> [step.kind.name for step in padded(steps, [False] * steps.length).steps[-2:]]
+    >>> [step.kind.name for step in join_padded_terms(steps, [False] * steps.length).steps[-2:]]
     ['sum', 'pads']
     """
     if ops.Unslice not in schedule.op_classes():

@@ -25,13 +25,13 @@ _TOTAL = frozenset(
 )
 
 
-def of_whole(schedule: Schedule) -> Schedule:
+def merge_sliced_functions(schedule: Schedule) -> Schedule:
     """The schedule, with functions of slices that read half of a short array as those of all of it.
 
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
     >>> z = sd.symbol("z", 6)
-    >>> print(of_whole(schedule([sd.tanh(z[:2]) * sd.tanh(z[4:])], [z])))
+    >>> print(merge_sliced_functions(schedule([sd.tanh(z[:2]) * sd.tanh(z[4:])], [z])))
     %0: (6,) float = input z
     %6: (6,) float = pointwise tanh %0
     %2: (2,) float = kernel slice %6

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LEAST = 4  # fewer powers than that are products anyway
 
 
-def multiplied(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def multiply_powers(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """Powers of one base to consecutive exponents that are joined, as one step ``powers``.
 
     Args:
@@ -30,7 +30,7 @@ def multiplied(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x = sd.symbol("x", "n")
     >>> made = schedule([sd.vander(x, 5, increasing=True)], [x])
-    >>> print(multiplied(made, [False] * made.length))
+    >>> print(multiply_powers(made, [False] * made.length))
     %0: (n,) float = input x
     %9: (n, 5) float = powers (range(0, 5), 1) %0
     return %9

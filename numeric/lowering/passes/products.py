@@ -25,7 +25,7 @@ class View(NamedTuple):
     axes: tuple[int, ...]
 
 
-def of_products(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def sum_known_products(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """The schedule with sums of two factors as sums of their product, where that stands before.
 
     ``numbers`` says which values may be Python numbers, which have no axes.
@@ -34,7 +34,7 @@ def of_products(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbol("x", (3, 4)), sd.symbol("y", (3, 4))
     >>> xy = x * y
-    >>> print(of_products(schedule([xy, sd.einsum("ij,ij->j", x, y)], [x, y]), [False] * 9))
+    >>> print(sum_known_products(schedule([xy, sd.einsum("ij,ij->j", x, y)], [x, y]), [False] * 9))
     %0: (3, 4) float = input x
     %1: (3, 4) float = input y
     %2: (3, 4) float = product (1, 1) %0, %1

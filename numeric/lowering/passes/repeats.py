@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numeric.lowering.steps import Schedule
 
 
-def begun(schedule: Schedule) -> Schedule:
+def share_leading_factors(schedule: Schedule) -> Schedule:
     """Products over the longest other product that they begin with.
 
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
     >>> x, y, z = sd.symbols("x y z")
-    >>> print(begun(schedule([x / y, x / y**2], [x, y])))
+    >>> print(share_leading_factors(schedule([x / y, x / y**2], [x, y])))
     %0: () float = input x
     %1: () float = input y
     %2: () float = product (1, -1) %0, %1
@@ -78,7 +78,7 @@ def _factors(step: Step, count: int) -> tuple[tuple[int, int], ...]:
     return (*sorted(found[:2]), *found[2:])
 
 
-def opposite(schedule: Schedule) -> Schedule:
+def share_negated_sums(schedule: Schedule) -> Schedule:
     """Sums that nobody reads but who asked for them, from those of opposite signs."""
     sums = {_terms(x, 1): x for x in schedule.steps if _is_sum(x)}
     if len(sums) < 2:

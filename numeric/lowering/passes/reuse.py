@@ -43,10 +43,10 @@ def spans(schedule: Schedule, values: Collection[int]) -> dict[int, Span]:
     """When the memory of some values is in use, through all that views it.
 
     >>> import symdiff as sd
-    >>> from numeric.lowering.passes.lifetimes import living
+    >>> from numeric.lowering.passes.lifetimes import mark_last_reads
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbol("x", (3, 3)), sd.symbol("y", 3)
-    >>> steps = living(schedule([sd.sum(sd.exp(x)[1:] @ y)], [x, y]))
+    >>> steps = mark_last_reads(schedule([sd.sum(sd.exp(x)[1:] @ y)], [x, y]))
     >>> spans(steps, unseen(steps) & {2})
     {2: Span(first=2, last=4, elementwise=True)}
     """

@@ -35,7 +35,7 @@ LONG = 64
 _REAL = (float, bool)
 
 
-def rolled(schedule: Schedule, floats: bool, exact_order: bool = False) -> Schedule:
+def roll_scalars(schedule: Schedule, floats: bool, exact_order: bool = False) -> Schedule:
     """The schedule with groups of scalar steps as steps over arrays, if that is faster; else as is.
 
     Args:

@@ -85,7 +85,7 @@ Able: TypeAlias = "Callable[[Step, Sequence[Step]], bool]"
 """Whether a target computes a step in kernels; given the steps of all values, and its words."""
 
 
-def always(step: Step, steps: Sequence[Step]) -> bool:
+def avoids_blas(step: Step, steps: Sequence[Step]) -> bool:
     """What NumPy says: what BLAS computes is left to it, whole."""
     op = step.kernel(ops.Contract)
     if op is None:
@@ -94,11 +94,11 @@ def always(step: Step, steps: Sequence[Step]) -> bool:
     return not any(stage.kind in BLAS for stage in plan(op, shapes).stages)
 
 
-def by_rows(
+def form_row_kernels(
     schedule: Schedule,
     numbers: Sequence[bool],
     exact: bool = False,
-    able: Able = always,
+    able: Able = avoids_blas,
     crossing: float = costs.CROSSING,
     worth: float = 0,
 ) -> Schedule:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symdiff.graph.number import Number
 
 
-def scaled_once(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def scale_sums_once(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """The schedule with sums of terms of one coefficient, but for signs, scaled when added.
 
     ``numbers`` says which values may be Python numbers, which cost nothing to scale.
@@ -28,7 +28,7 @@ def scaled_once(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> import symdiff as sd
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbols("x y", 3)
-    >>> print(scaled_once(schedule([2 * x - 2 * y], [x, y]), [False] * 3))
+    >>> print(scale_sums_once(schedule([2 * x - 2 * y], [x, y]), [False] * 3))
     %0: (3,) float = input x
     %1: (3,) float = input y
     %3: (3,) float = sum %0, %1

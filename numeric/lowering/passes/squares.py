@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numeric.lowering.steps import Schedule
 
 
-def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
+def dot_squares(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     """The schedule with sums over all elements of sums of squares as sums of dot products.
 
     ``numbers`` says which values may be Python numbers, which have no elements.
@@ -28,7 +28,7 @@ def dotted(schedule: Schedule, numbers: Sequence[bool]) -> Schedule:
     >>> from numeric.lowering.schedule import schedule
     >>> x, y = sd.symbols("x y", "n")
     >>> steps = schedule([sd.sum(x**2 + 3 * y**2)], [x, y])
-    >>> [step.kind.name for step in dotted(steps, [False] * steps.length).steps[2:]]
+    >>> [step.kind.name for step in dot_squares(steps, [False] * steps.length).steps[2:]]
     ['kernel', 'kernel', 'sum']
     """
     if ops.Contract not in schedule.op_classes():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TERMS = 64
 
 
-def shared(schedule: Schedule) -> Schedule:
+def share_leading_terms(schedule: Schedule) -> Schedule:
     """Terms with which several sums begin, two or more, as a value of their own."""
     sums = [x for x in schedule.steps if len(x.operands) > 1 and not x.weak and x.sum]
     found = _Beginnings(schedule, sums)
@@ -124,7 +124,7 @@ class _Beginnings:
         return step._replace(ops=(ops.sum_op(const, coefs),), operands=operands)
 
 
-def divided(schedule: Schedule) -> Schedule:
+def split_long_sums(schedule: Schedule) -> Schedule:
     """Sums of more than ``TERMS`` terms as sums of partial sums; equal ones are one value.
 
     The association stays left to right, so every value is the same to the last bit.

@@ -35,7 +35,7 @@ _MOVES = (
 _REAL = (float, bool)
 
 
-def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
+def unroll_arrays(schedule: Schedule, instead: Schedule) -> Schedule | None:
     """A schedule of arrays as one of Python floats, where that is faster than ``instead``.
 
     Its parameters are arrays of doubles all the same, and its results arrays or NumPy's scalars.
@@ -57,7 +57,7 @@ def unrolled(schedule: Schedule, instead: Schedule) -> Schedule | None:
     return found if costs.FLOATS.of_program(found) < _GAIN * price else None
 
 
-def scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
+def unroll_into_scalars(schedule: Schedule, most: int = ELEMENTS) -> Schedule | None:
     """A schedule of arrays as one of Python floats, where that is faster; else None.
 
     Its parameters and its results are the elements, in C order, of those of the other one;

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from numeric.lowering.memory import LEAST
-from numeric.lowering.passes.operations import singly
+from numeric.lowering.memory import may_be_large
 from numeric.lowering.passes.reuse import Span, spans, unseen
+from numeric.lowering.pipelines import KEPT, KEPT_ROWS
 from numeric.lowering.printers.into import IntoPrinter
 from numeric.lowering.printers.rows import RowsPrinter
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from numeric.lowering.names import Emitter
-    from numeric.lowering.steps import Schedule
     from numeric.lowering.texts import Template
-    from symdiff.graph.node import Shape
 
 
 class KeptPrinter(IntoPrinter):
@@ -26,11 +22,8 @@ class KeptPrinter(IntoPrinter):
     ``in_use`` says of each slot of that memory when it is in use.
     """
 
+    pipeline = KEPT
     in_use: tuple[Span, ...] = ()
-
-    @classmethod
-    def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
-        return singly(super().passed(schedule, emitter), _may_be_large)
 
     def kept(self, templates: Sequence[Template]) -> set[int]:
         private = unseen(self.schedule)
@@ -40,7 +33,7 @@ class KeptPrinter(IntoPrinter):
             if template.into
             and step.results[0] in private
             and not self.numbers[step.results[0]]
-            and _may_be_large(step.shapes[0])
+            and may_be_large(step.shapes[0])
         }
 
     def placed(self, values: Collection[int]) -> dict[int, int]:
@@ -56,8 +49,4 @@ class KeptPrinter(IntoPrinter):
 class KeptRowsPrinter(KeptPrinter, RowsPrinter):
     """The same of what is not computed in blocks of rows."""
 
-
-def _may_be_large(shape: Shape) -> bool:
-    """Whether an array may be worth keeping; one whose axes have names may have any size."""
-    known = [dim for dim in shape if isinstance(dim, int)]
-    return bool(shape) and (len(known) < len(shape) or math.prod(known) * 8 >= LEAST)
+    pipeline = KEPT_ROWS

@@ -19,17 +19,9 @@ from numeric.lowering.kernels.monomials import over_sum
 from numeric.lowering.kernels.products import affine, affine_max, affine_min
 from numeric.lowering.kernels.sequences import apart, placed, powers
 from numeric.lowering.node_kernels import strong_product
-from numeric.lowering.passes import affine as sums
-from numeric.lowering.passes import layouts
-from numeric.lowering.passes.contractions import merged
-from numeric.lowering.passes.exponentials import shares
-from numeric.lowering.passes.extremes import Reading, by_place
-from numeric.lowering.passes.padding import edges, keyed, padded
-from numeric.lowering.passes.powers import multiplied
-from numeric.lowering.passes.products import of_products
-from numeric.lowering.passes.scales import scaled_once
-from numeric.lowering.passes.squares import dotted
-from numeric.lowering.printers.printer import possible_numbers
+from numeric.lowering.passes.extremes import Reading
+from numeric.lowering.passes.padding import edges, keyed
+from numeric.lowering.pipelines import ARRAYS, Given
 from numeric.lowering.printers.python import SQUARE, PythonPrinter, call, places_of
 from numeric.lowering.texts import ATOM, LOOSE, POWER, PRODUCT, SUM, Template, lengths_text
 from symdiff import opaque_ops
@@ -39,36 +31,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numeric.lowering.names import Emitter
-    from numeric.lowering.steps import Schedule, Step
+    from numeric.lowering.steps import Step
 
 
 class NumPyPrinter(PythonPrinter):
     """Arrays, and weak numbers beside them.  They are dropped after their last use."""
 
     formulas = NumPyFormulas
+    pipeline = ARRAYS
     drops = True
     thin: ClassVar[int] = 0  # the side of a matrix up to which kernels multiply, not BLAS
 
     @classmethod
-    def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
-        if not emitter.options.exact_order:
-            for changed in (of_products, merged):
-                schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
-        schedule = super().passed(schedule, emitter)
-        joined = partial(sums.joined, thin=cls.thin)
-        if not emitter.options.exact_order:
-            for changed in (
-                shares,
-                multiplied,
-                dotted,
-                joined,
-                by_place,
-                scaled_once,
-                layouts.apart,
-            ):
-                schedule = changed(schedule, possible_numbers(schedule, emitter.numbers))
-        numbers = possible_numbers(schedule, emitter.numbers)
-        return padded(schedule, numbers)
+    def given(cls, emitter: Emitter) -> Given:
+        return super().given(emitter)._replace(thin=cls.thin)
 
     def template(self, step: Step) -> Template:
         if isinstance(step.kind, kinds.Powers):

@@ -11,11 +11,9 @@ from numeric.lowering import kinds
 from numeric.lowering.arithmetic import divisor, factors, weak
 from numeric.lowering.formulas import printed
 from numeric.lowering.node_kernels import whole_numbers
-from numeric.lowering.passes.grouping import grouped
-from numeric.lowering.passes.lifetimes import living
-from numeric.lowering.passes.repeats import begun, opposite
-from numeric.lowering.passes.sums import divided, shared
-from numeric.lowering.steps import once
+from numeric.lowering.passes.grouping import inline_values
+from numeric.lowering.passes.lifetimes import mark_last_reads
+from numeric.lowering.pipelines import EACH, Given, applied, possible_numbers
 from numeric.lowering.texts import (
     ATOM,
     LOOSE,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from numeric.lowering.formulas import FormulaPrinter
     from numeric.lowering.kinds import Kind
     from numeric.lowering.names import Emitter
+    from numeric.lowering.pipelines import Pipeline
     from numeric.lowering.steps import Schedule, Step
     from symdiff.graph.number import Number
 
@@ -50,7 +49,8 @@ class Printer(ABC):
     has more than once, so that they are given names.  What a template calls is bound by
     ``self.emitter``, which says under which name.
 
-    ``real`` writes numbers beside real values.  ``drops`` says that it has statements that end the
+    ``pipeline`` has the passes that come before.  ``real`` writes numbers beside real values.
+    ``drops`` says that it has statements that end the
     life of values (``dropped``), ``plain`` that arguments of shape () are numbers of its own.
 
     Everything else is done here, the same for all: sums, products and numbers, in which Python and
@@ -62,6 +62,7 @@ class Printer(ABC):
     """
 
     formulas: ClassVar[type[FormulaPrinter]]
+    pipeline: ClassVar[Pipeline] = EACH
     drops: ClassVar[bool] = False
     plain: ClassVar[bool] = False
     schedule: Schedule
@@ -71,8 +72,8 @@ class Printer(ABC):
         schedule = self.schedule
         self._templates = [self.template(step) for step in schedule.steps]
         named = self.kept(self._templates)
-        schedule = grouped(schedule, self._templates, named)
-        self.schedule = living(schedule) if self.drops else schedule
+        schedule = inline_values(schedule, self._templates, named)
+        self.schedule = mark_last_reads(schedule) if self.drops else schedule
         self.slots = self.placed(named)
         self.lines, self.results = self._written()
 
@@ -110,9 +111,14 @@ class Printer(ABC):
         }
 
     @classmethod
+    def given(cls, emitter: Emitter) -> Given:
+        """What passes ask about the target and the options of a program."""
+        return Given(emitter.numbers, emitter.options.exact_order)
+
+    @classmethod
     def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
-        """What passes make of the schedule before its steps are written."""
-        return divided(shared(opposite(begun(schedule))))
+        """What the pipeline makes of the schedule before its steps are written."""
+        return applied(cls.pipeline, schedule, cls.given(emitter))
 
     @cached_property
     def numbers(self) -> Sequence[bool]:
@@ -343,30 +349,6 @@ class Printer(ABC):
         return all(self.steps[v].layout(v)[1] is not float for v in step.operands)
 
 
-@once
-def possible_numbers(schedule: Schedule, scalars: bool) -> Sequence[bool]:
-    """Which values may be Python numbers: what is computed by element of such alone.
-
-    Among arguments, ``scalars`` may be.  What a function of the user's returns for a scalar, or
-    where it ignores its operands, is its own affair.
-    """
-    found = [False] * schedule.length
-    for step in schedule.steps:
-        kind, v = step.kind, step.results[0]
-        if isinstance(kind, kinds.Input):
-            found[v] = scalars and not step.shapes[0]
-        elif isinstance(kind, kinds.Pointwise) and not (op := step.as_op(ops.Pointwise)).primitive:
-            found[v] = not step.shapes[0] or not op.formula.free_symbols
-        spread = isinstance(kind, kinds.ByKernel) and ops.is_spread(step.op)
-        if spread or not isinstance(kind, _WHOLE):
-            found[v] = found[v] or all(map(found.__getitem__, step.operands))
-    return found
-
-
-_WHOLE = (
-    *(kinds.Input, kinds.Array, kinds.PartOfSlice, kinds.ByKernel, kinds.Element, kinds.Elements),
-    *(kinds.Stack, kinds.Gram, kinds.Rows, kinds.Pads),
-)
 _INPUT = Template("", ATOM, ())
 _SAME = Template("{0}", ATOM, (ATOM,))
 

@@ -9,11 +9,10 @@ from numeric.lowering import costs, kinds
 from numeric.lowering.blocks import Rows
 from numeric.lowering.contracted import einsum_text
 from numeric.lowering.contraction import plan
-from numeric.lowering.passes.contractions import summed_first
-from numeric.lowering.passes.rows import Able, always, by_rows
+from numeric.lowering.passes.rows import Able, avoids_blas
+from numeric.lowering.pipelines import ROWS, Given
 from numeric.lowering.printers.into import ResultsPrinter
 from numeric.lowering.printers.numpy import NumPyPrinter
-from numeric.lowering.printers.printer import possible_numbers
 from numeric.lowering.printers.python import call, defined, parameters, places_of
 from symdiff.graph import ops
 
@@ -47,6 +46,7 @@ class RowsPrinter(NumPyPrinter):
     ``kernels`` are what the program calls, ``sources`` their functions.
     """
 
+    pipeline = ROWS
     kind: ClassVar[str] = "rows"
     crossing: ClassVar[float] = costs.CROSSING
     worth: ClassVar[float] = 0
@@ -57,12 +57,9 @@ class RowsPrinter(NumPyPrinter):
         super().__init__(emitter, schedule)
 
     @classmethod
-    def passed(cls, schedule: Schedule, emitter: Emitter) -> Schedule:
-        schedule = super().passed(schedule, emitter)
-        exact = emitter.options.exact_order
-        schedule = schedule if exact else summed_first(schedule)
-        numbers = possible_numbers(schedule, emitter.numbers)
-        return by_rows(schedule, numbers, exact, cls.able(emitter), cls.crossing, cls.worth)
+    def given(cls, emitter: Emitter) -> Given:
+        given = super().given(emitter)
+        return given._replace(able=cls.able(emitter), crossing=cls.crossing, worth=cls.worth)
 
     def template(self, step: Step) -> Template:
         if not isinstance(step.kind, kinds.Rows):
@@ -86,7 +83,7 @@ class RowsPrinter(NumPyPrinter):
     @classmethod
     def able(cls, emitter: Emitter) -> Able:
         """Which steps may be in kernels."""
-        return always
+        return avoids_blas
 
     def rows(self, kernel: Kernel) -> Rows:
         """A kernel as it runs."""
